@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mkeyspec.lab.run import Job, Outcome
     from mkeyspec.store import Result
 
-_NOT_HERE = ("device", "device_profile", "results", "bundle", "watch", "fault", "gid_index", "path_mtu")
+_NOT_HERE = ("device", "device_profile", "results", "bundle", "watch", "fault", "gid_index", "path_mtu", "peer")
 """Options that a lab file has for each device, or that are of one run."""
 _STOPS = (
     "--maxfail",
@@ -71,12 +71,6 @@ def run(options: argparse.Namespace) -> int:
         units = chosen(lab_on_trial(lab) if options.trial else lab, options.pair, options.group)
     except NotThere as error:
         raise Failure("MKS0905", str(error)) from None
-    for unit in units:
-        if unit.peer is not None:
-            text = f"{unit.name} has a peer, and a case can't be run with one yet; run its devices alone: --pair NAME"
-            print(f"{unit.place}: error[MKS0975]: {text}", file=sys.stderr)
-    if any(unit.peer is not None for unit in units):
-        return USAGE
     given = _given(options)
     place = project_of(given)
     job = _job(options, given, place, units)

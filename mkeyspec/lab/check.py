@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mkeyspec.lab.file import Lab, LabDevice
+from mkeyspec.lab.file import Lab, LabDevice, Unit, alone_of
 from mkeyspec.lab.gateway import Lost, NoHost
-from mkeyspec.lab.hosts import Hosts
+from mkeyspec.lab.hosts import Hosts, Locks
+from mkeyspec.lab.peers import peer_words
 
 _OPENING = 60.0
 """Seconds that a device has to be opened, beside the deadline of its host."""
@@ -33,10 +35,23 @@ def check(lab: Lab) -> list[Answer]:
     """An answer for each host, device and pair, in the order of the file."""
     hosts = Hosts(None, lambda _: None)
     found: dict[tuple[str, str], Answer] = {}
+    locks = Locks(lab.devices.values())
+
+    def both(pair: Unit) -> None:
+        try:
+            with contextlib.ExitStack() as held:
+                for lock in locks.of(pair.devices):
+                    held.enter_context(lock)
+                found["pair", pair.name] = _pair(pair, hosts, found)
+        except Exception as error:  # of ours
+            found["pair", pair.name] = Answer("pair", pair.name, "", f"error[MKS0999]: {error}")
 
     def one(device: LabDevice) -> None:
         try:
-            found["device", device.name] = _device(device, hosts)
+            with contextlib.ExitStack() as held:
+                for lock in locks.of([device]):
+                    held.enter_context(lock)
+                found["device", device.name] = _opened(alone_of(device), hosts)
         except Exception as error:  # of ours
             found["device", device.name] = Answer("device", device.name, "", f"error[MKS0999]: {error}")
 
@@ -51,49 +66,58 @@ def check(lab: Lab) -> list[Answer]:
 
     threads = [threading.Thread(target=only, args=(name,), daemon=True) for name in lab.hosts]
     threads += [threading.Thread(target=one, args=(device,), daemon=True) for device in lab.devices.values()]
+    pairs = [threading.Thread(target=both, args=(pair,), daemon=True) for pair in lab.pairs.values()]
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for part in (threads, pairs):  # a pair after its devices
+            for thread in part:
+                thread.start()
+            for thread in part:
+                thread.join()
     finally:
         hosts.close()
-    for name, pair in lab.pairs.items():
-        lacking = [device.name for device in pair.devices if found["device", device.name].error]
-        ends = " and ".join(device.name for device in pair.devices)
-        error = f"{pair.place}: {' and '.join(lacking)} can't be used" if lacking else ""
-        found["pair", name] = Answer("pair", name, ends, error)
     names = [*(("host", name) for name in lab.hosts), *(("device", name) for name in lab.devices)]
     return [found[name] for name in [*names, *(("pair", name) for name in lab.pairs)]]
 
 
-def _device(device: LabDevice, hosts: Hosts) -> Answer:
-    name = device.name
+def _pair(pair: Unit, hosts: Hosts, found: dict[tuple[str, str], Answer]) -> Answer:
+    """Both ends opened and connected: a message goes each way."""
+    ends = " and ".join(device.name for device in pair.devices)
+    lacking = [device.name for device in pair.devices if found["device", device.name].error]
+    if lacking:
+        return Answer("pair", pair.name, ends, f"{pair.place}: {' and '.join(lacking)} can't be used")
+    answer = _opened(pair, hosts)
+    return Answer("pair", pair.name, ends, answer.error)
+
+
+def _opened(unit: Unit, hosts: Hosts) -> Answer:
+    """What `mkeyspec doctor` says of it on its host."""
+    device, name, place = unit.owner, unit.name, unit.place
+    kind = "device" if unit.peer is None else "pair"
     try:
         gateway = hosts.reach(device.host).gateway
-        words = ["doctor", f"--device={device.text}", "--format=json", *_path_words(device)]
+        words = ["doctor", f"--device={device.text}", "--format=json", *_path_words(device), *peer_words(unit)]
         channel = gateway.ask({"what": "ask", "command": words, "folder": "/"})
         code, out, err = gateway.answer(channel, device.host.deadline + _OPENING)
     except NoHost as error:
-        return Answer("device", name, device.text, f"{device.place}: its host can't be used: error[{error.code}]")
+        return Answer(kind, name, device.text, f"{place}: its host can't be used: error[{error.code}]")
     except Lost as lost:
-        return Answer("device", name, device.text, f"{device.place}: error[MKS0973]: {name}: {lost}")
+        return Answer(kind, name, device.text, f"{place}: error[MKS0973]: {name}: {lost}")
     try:
         found: dict[str, Any] = json.loads(out)["device"]
     except (ValueError, KeyError):
         text = (err or out).decode(errors="backslashreplace").strip().splitlines() or [f"exit code {code}"]
         said = _ERROR.search(text[-1])
         told = said[0] if said else f"error[MKS0973]: {text[-1]}"
-        return Answer("device", name, device.text, f"{device.place}: {told}")
+        return Answer(kind, name, device.text, f"{place}: {told}")
     if found["error"]:
-        return Answer("device", name, device.text, f"{device.place}: {found['error']}")
+        return Answer(kind, name, device.text, f"{place}: {found['error']}")
     firmware = str(found["info"]["firmware"] or "")
     said_of = f"{device.text}: {found['info']['device']}, firmware {firmware or 'unknown'}"
     if device.firmware and not fnmatchcase(firmware, device.firmware):
         what = f"firmware {firmware or 'unknown'}, and the lab file expects {device.firmware}"
-        return Answer("device", name, said_of, f"{device.firmware_place}: error[MKS0974]: {name} has {what}")
+        return Answer(kind, name, said_of, f"{device.firmware_place}: error[MKS0974]: {device.name} has {what}")
     notes = [line for line in err.decode(errors="backslashreplace").splitlines() if "warning[" in line]
-    return Answer("device", name, "; ".join([said_of, *notes]))
+    return Answer(kind, name, "; ".join([said_of, *notes]))
 
 
 def _path_words(device: LabDevice) -> list[str]:

@@ -51,7 +51,12 @@ def lab_on_trial(lab: Lab) -> Lab:
         for name, one in lab.devices.items()
     }  # fmt: skip
     pairs = {
-        name: replace(one, owner=devices[one.owner.name], peer=None if one.peer is None else devices[one.peer.name])
+        name: replace(
+            one,
+            owner=devices[one.owner.name],
+            peer=None if one.peer is None else devices[one.peer.name],
+            way=("popen",),
+        )
         for name, one in lab.pairs.items()
     }
     return replace(lab, hosts=hosts, devices=devices, pairs=pairs)

@@ -35,7 +35,7 @@ from mkeyspec.device.protocol import Unavailable
 from mkeyspec.device.select import DeviceChoice, parse
 from mkeyspec.files.toml_places import Document, Step, TomlError
 from mkeyspec.lab.keys import DEVICE, HOST, PAIR, TABLES, TOP, Key, is_text, meant, near, where_of
-from mkeyspec.lab.reach import Reach, WrongReach
+from mkeyspec.lab.reach import Reach, WrongReach, way_to
 
 CODE = "MKS0970"
 DEADLINE = 30.0
@@ -94,6 +94,8 @@ class Unit:
     name: str
     owner: LabDevice
     peer: LabDevice | None = None
+    way: tuple[str, ...] = ()
+    """How the owner's host reaches the peer's, in the parts of `--peer`."""
     tags: tuple[str, ...] = ()
     place: str = ""
 
@@ -120,7 +122,7 @@ class Lab:
 
 
 def alone_of(device: LabDevice) -> Unit:
-    return Unit(device.name, device, None, device.tags, device.place)
+    return Unit(device.name, device, tags=device.tags, place=device.place)
 
 
 def read(path: Path) -> Lab:
@@ -312,7 +314,37 @@ class _Reader:
         name = values.get("name", f"{owner.name}+{peer.name}")
         if not self._named(name, path):
             return None
-        return Unit(name, owner, peer, tuple(values.get("tags", ())), self.document.at(*path))
+        way = self._way(values, owner, peer, path)
+        return (
+            None
+            if way is None
+            else Unit(name, owner, peer, way, tuple(values.get("tags", ())), self.document.at(*path))
+        )
+
+    def _way(
+        self, values: dict[str, Any], owner: LabDevice, peer: LabDevice, path: tuple[Step, ...]
+    ) -> tuple[str, ...] | None:
+        """How the owner's host reaches the peer's."""
+        for device, key in ((owner, "owner"), (peer, "peer")):
+            if device.choice.kind not in ("nic", "soft"):
+                self.document.error(
+                    f"{device.name} has no ports: pairs are of RDMA devices and software NICs", *path, key
+                )
+                return None
+        there, same = peer.host.reach, owner.host is peer.host
+        if "reach" in values:
+            python = "" if "python=" in values["reach"] else there.parts.get("python", "")
+            try:
+                there = Reach.of(values["reach"], python)
+            except WrongReach as error:
+                self.document.error(str(error), *path, "reach")
+                return None
+            same = there.is_local
+        way = way_to(owner.host.reach, there, same=same)
+        if way is None:
+            fix = f'how {owner.host.name} reaches {peer.host.name} is not said: write reach = "ssh=HOST" in this pair'
+            self.document.error(fix, *path)
+        return way
 
     def _named(self, name: str, path: tuple[Step, ...]) -> bool:
         before = self.names.setdefault(name, self.document.at(*path))

@@ -83,6 +83,7 @@ PAIR = {
     "name": _text('name = "back to back"'),
     "owner": _text('owner = "alpha/mlx5_0"'),
     "peer": _text('peer = "beta/mlx5_1"'),
+    "reach": _text('reach = "ssh=root@beta"'),
     "tags": _TAGS,
 }
 TABLES = {"hosts": "[hosts.alpha]", "device": "[[device]]", "pair": "[[pair]]"}

@@ -23,7 +23,16 @@ class Reach:
 
     text: str
     spec: str
-    by_ssh: bool
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """By their keys; those without a value are ""."""
+        pairs = (part.partition("=") for part in self.spec.split("//"))
+        return {key: value for key, _, value in pairs}
+
+    @property
+    def is_local(self) -> bool:
+        return "popen" in self.parts
 
     @staticmethod
     def of(text: str, python: str) -> Reach:
@@ -53,4 +62,19 @@ class Reach:
             if "//" in python:
                 raise WrongReach("`python` has //, which separates the parts of a specification of execnet")
             parts.append(f"python={python}")
-        return Reach(text, "//".join(parts), ways[0] == "ssh")
+        return Reach(text, "//".join(parts))
+
+
+def way_to(owner: Reach, peer: Reach, *, same: bool) -> tuple[str, ...] | None:
+    """How a host reaches another one, in the parts of `--peer`; None if that can't be said.
+
+    A host that is reached by ssh from here is reached so from the other one too; one that is here is reached from here
+    alone, as another process.
+    """
+    if same or (owner.is_local and peer.is_local):
+        return ("popen",)
+    ssh = peer.parts.get("ssh")
+    if ssh is None:
+        return None
+    python, config = peer.parts.get("python"), peer.parts.get("ssh_config")
+    return (f"ssh={ssh}", *([f"python={python}"] if python else []), *([f"ssh_config={config}"] if config else []))

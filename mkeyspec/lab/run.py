@@ -19,11 +19,14 @@ from mkeyspec.lab.cargo import Cargo
 from mkeyspec.lab.file import LabDevice, Unit
 from mkeyspec.lab.gateway import Lost, NoHost
 from mkeyspec.lab.hosts import Hosts, Locks, Reached
+from mkeyspec.lab.peers import peer_words
 from mkeyspec.lab.stream import UnitStream, about, folder_names
 from mkeyspec.report.place import FILE
 from mkeyspec.report.record import Verdict, WrongRecord
 
 PRINTED = "output.txt"
+PEER_FIRMWARE = "peer firmware"
+"""Its name among the versions of a device with a peer."""
 OK, FAILED, USAGE, NOTHING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 _WORST = (OK, NOTHING, FAILED, USAGE, INTERNAL, INTERRUPTED)
 """The last of these is the exit code of the run."""
@@ -152,7 +155,8 @@ class _Run:
             return self._refused(unit, stream, "blocked", error.code, str(error))
         owner = reached[0]
         with contextlib.ExitStack() as held:
-            for one in dict.fromkeys(reached):
+            # In one order for all, so that two pairs never wait for each other.
+            for one in sorted(dict.fromkeys(reached), key=lambda one: one.host.name):
                 held.enter_context(one.turns)
             try:
                 code, text = self._passed_on(unit, stream, owner, printed)
@@ -170,10 +174,9 @@ class _Run:
         """Start it there, and keep what comes; its exit code and the end of what it printed. Raises Lost,
         WrongRecord."""
         own = f"{owner.folder}/.runs/{stream.path.parent.name}"
-        command = [
-            "run", *device_words(unit.owner, self._job.cargo), *self._job.words, *self._wait_words(unit.owner),
-            f"--results={own}/results", f"--row-ids={own}/rows", f"--junit={own}/junit.xml",
-        ]  # fmt: skip
+        command = ["run", *device_words(unit.owner, self._job.cargo), *peer_words(unit), *self._job.words]
+        command += [*self._wait_words(unit.owner), f"--results={own}/results", f"--row-ids={own}/rows"]
+        command.append(f"--junit={own}/junit.xml")
         request = {
             "what": "run", "command": command, "folder": f"{owner.folder}/{self._job.cargo.folder}",
             "results": f"{own}/results", "rows": f"{own}/rows",
@@ -195,7 +198,7 @@ class _Run:
                         stream.ids = ids
                     case ("results", data):
                         stream.take(data)
-                        _check_firmware(unit.owner, stream)
+                        _check_firmware(unit, stream)
                     case ("end", code):
                         return code, text.decode(errors="backslashreplace")
         finally:
@@ -219,15 +222,12 @@ class _Run:
         if self._stopped.is_set():
             return self._interrupted(unit)
         number = stream.close_rows(verdict, code, why)
-        rows = f"{number} rows are {verdict}" if number else f"it is {verdict}"
-        line = (
-            f"{stream.done - number} rows have a result, {rows} ({code})"
-            if stream.done > number
-            else f"{rows} ({code})"
-        )
+        line = f"{rows(number)} {verdict}" if number else f"it is {verdict}"
+        if stream.done > number:
+            line = f"{rows(stream.done - number)} came to a result, {line}"
         if code not in ("MKS0971", "MKS0972"):  # of a host it is said once
             self._say(why)
-        return Outcome(unit, stream.path, FAILED, line)
+        return Outcome(unit, stream.path, FAILED, f"{line} ({code})")
 
     def _ended(self, unit: Unit, stream: UnitStream, code: int, text: str) -> Outcome:
         """The run there has ended by itself, with this exit code and these last words."""
@@ -248,6 +248,10 @@ class _Run:
         return Outcome(unit, stream.path, code, line)
 
 
+def rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number} rows"
+
+
 def _last_words(text: str) -> str:
     """The last line that speaks of an error, or the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
@@ -258,12 +262,17 @@ class _OtherFirmware(Exception):
     """`str()` is a line with its place."""
 
 
-def _check_firmware(device: LabDevice, stream: UnitStream) -> None:
+def _check_firmware(unit: Unit, stream: UnitStream) -> None:
+    """Raises _OtherFirmware."""
     found = stream.device
-    if device.firmware and found is not None and not fnmatchcase(found.firmware, device.firmware):
-        said = f"{device.name} has firmware {found.firmware or 'unknown'}, and the lab file expects {device.firmware}"
-        why = "what the file says of it (profile, waivers) may not be true any more"
-        raise _OtherFirmware(f"{device.firmware_place}: error[MKS0974]: {said}; {why}")
+    if found is None:
+        return
+    told = (found.firmware, found.versions.get(PEER_FIRMWARE, ""))
+    for device, firmware in zip(unit.devices, told, strict=False):
+        if device.firmware and not fnmatchcase(firmware, device.firmware):
+            said = f"{device.name} has firmware {firmware or 'unknown'}, and the lab file expects {device.firmware}"
+            why = "what the file says of it (profile, waivers) may not be true any more"
+            raise _OtherFirmware(f"{device.firmware_place}: error[MKS0974]: {said}; {why}")
 
 
 def device_words(device: LabDevice, cargo: Cargo) -> list[str]:

@@ -93,7 +93,8 @@ def text_of(matrix: Matrix, *, rows: int | None = None) -> str:
     if len(shown) < len(matrix.rows):
         lines.append(f"and {len(matrix.rows) - len(shown)} more; `mkeyspec report matrix` lists them")
     if matrix.same and len(matrix.columns) > 1:
-        lines.append(f"{matrix.same} rows are the same on all")
+        same = "1 row is" if matrix.same == 1 else f"{matrix.same} rows are"
+        lines.append(f"{same} the same on all")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.lab import choose
-from mkeyspec.lab.file import Lab, read
-from mkeyspec.lab.reach import Reach
+from mkeyspec.lab.file import Lab, alone_of, read
+from mkeyspec.lab.peers import peer_words
+from mkeyspec.lab.reach import Reach, way_to
 
 WRONG = sorted(Path(__file__).with_name("wrong").glob("*.toml"))
 
@@ -130,3 +131,27 @@ def test_a_trial_needs_no_hardware(lab: Lab) -> None:
 )
 def test_ways_to_a_host(text: str, python: str, spec: str) -> None:
     assert Reach.of(text, python).spec == spec
+
+
+@pytest.mark.parametrize(
+    ("owner", "peer", "same", "way"),
+    [
+        ("local", "local", True, ("popen",)),
+        ("local", "popen//env:A=b", False, ("popen",)),
+        ("ssh=a", "ssh=a", True, ("popen",)),
+        ("ssh=a", "ssh=b", False, ("ssh=b", "python=python3")),
+        ("local", "ssh=-p 22 b//ssh_config=f//python=x", False, ("ssh=-p 22 b", "python=x", "ssh_config=f")),
+        ("ssh=a", "local", False, None),
+        ("local", "socket=h:1", False, None),
+    ],
+)
+def test_how_a_host_reaches_another(owner: str, peer: str, same: bool, way: tuple[str, ...] | None) -> None:
+    assert way_to(Reach.of(owner, ""), Reach.of(peer, ""), same=same) == way
+
+
+def test_what_peer_is_told(lab: Lab) -> None:
+    (pair,) = lab.pairs.values()
+    assert peer_words(pair) == ["--peer=ssh=root@beta//python=python3//mlx5_0:1"]
+    assert peer_words(alone_of(pair.owner)) == []
+    tried = choose.lab_on_trial(lab).pairs[pair.name]
+    assert peer_words(tried) == ["--peer=popen//soft:cx5"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -161,12 +160,19 @@ CASE_LAB = """\
 host = "here"
 device = "soft:cx5"
 firmware = "99.*"
+[[device]]
+host = "here"
+device = "soft:bf3"
 tags = ["one"]
 [[device]]
 host = "here"
 device = "model"
 waivers = ["lab/waivers.toml"]
 tags = ["two"]
+[[pair]]
+name = "wire"
+owner = "here/soft:bf3"
+peer = "here/soft:cx5"
 """
 WAIVER = """\
 [[waiver]]
@@ -180,7 +186,8 @@ reason = "known"
 
 
 def test_cases_go_along_with_what_they_need(tmp_path: Path) -> None:
-    """Sources and their modules, used files, waivers; a device with another firmware is stopped at its first row."""
+    """Sources and their modules, used files, waivers; a peer goes along as `--peer`, and with another firmware
+    than the file says it ends the run of its pair at the first row."""
     project = Project(tmp_path)
     project.put("lib/size.mks", 'mks 1\nsuite "sizes"\nlet size = 64\n')
     project.put(
@@ -200,10 +207,10 @@ def test_cases_go_along_with_what_they_need(tmp_path: Path) -> None:
         "known": 1,
         "skipped": 1,
     }
-    blocked = [one for one in runs["here/soft:cx5"].results.values() if one.verdict == "blocked"]
+    blocked = [one for one in runs["wire"].results.values() if one.verdict == "blocked"]
     assert blocked
     assert {one.code for one in blocked} == {"MKS0974"}
-    assert len(runs["here/soft:cx5"].results) == 7
+    assert len(runs["wire"].results) == 7
     assert (tmp_path / "all.xml").is_file()
     assert "--junit=all.xml" in runs["here/model"].begin.options
 
@@ -233,30 +240,19 @@ def test_what_is_wrong_on_the_command_line(
     assert told in capsys.readouterr().err
 
 
-def test_a_peer_is_refused_at_its_pair(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from mkeyspec.cli import main
-
-    project = Project(tmp_path)
-    project.put(
-        "lab.toml",
-        CASE_LAB.replace('waivers = ["lab/waivers.toml"]\n', "")
-        + '[[pair]]\nowner = "here/model"\npeer = "here/soft:cx5"\n',
-    )
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", "--lab", "lab.toml"]) == 2
-    assert "lab.toml:11:1: error[MKS0975]: here/model+here/soft:cx5 has a peer" in capsys.readouterr().err
-
-
 def test_doctor_asks_all(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.put("lab.toml", CASE_LAB.replace('waivers = ["lab/waivers.toml"]\n', ""))
     done = project.mkeyspec("doctor", "--lab", "lab.toml")
     assert done.code == 1
-    lines = [line.split() for line in done.out.splitlines()]
-    assert lines[0][:2] == ["host", "here"]
-    assert lines[1][:3] == ["!", "device", "here/soft:cx5"]
-    assert "lab.toml:5:1: error[MKS0974]" in done.out
-    assert lines[3][:2] == ["device", "here/model"]
-    assert os.environ.get("ROLE") is None
+    told = [line for line in done.out.splitlines() if line[2:8].strip()]
+    heads = ["  host    here", "! device  here/soft:cx5", "  device  here/soft:bf3", "  device  here/model"]
+    assert [line[: len(head)] for line, head in zip(told, [*heads, "! pair    wire"], strict=False)] == [
+        *heads,
+        "! pair    wire",
+    ]
+    assert (
+        "lab.toml:5:1: error[MKS0974]: here/soft:cx5 has firmware 16.35.4030, and the lab file expects 99.*" in done.out
+    )
+    assert "here/soft:cx5 can't be used" in done.out
+    assert told[-1] == "2 of 5 don't answer as they should"
