@@ -138,7 +138,8 @@ class Gateway:
         try:
             about: dict[str, Any] = self.answer(self.ask({"what": "hello"}), self.host.deadline)
         except Lost as lost:
-            raise NoHost("MKS0971", f"it can't be used: {self.said() or lost}") from None
+            what = "reached" if self._has_ended() else "used"
+            raise NoHost("MKS0971", f"it can't be {what}: {self.said() or lost}") from None
         where = f"Python {about['python']}"
         if not about["mkeyspec"]:
             fix = f"pip install mkeyspec=={__version__}, or name `python`"
@@ -152,6 +153,14 @@ class Gateway:
             )
             raise NoHost("MKS0972", text)
         return about
+
+    def _has_ended(self) -> bool:
+        """Whether the process that serves the gateway, or ssh to it, is gone."""
+        if self._process is None:
+            return False
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)
+        return self._process.poll() is not None
 
     def ask(self, request: dict[str, Any]) -> Any:
         """A channel to the far end, which has this request. Raises Lost."""

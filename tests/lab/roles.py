@@ -25,7 +25,7 @@ def test_row(n: int) -> None:
         return
     if "PIDS" in os.environ:
         Path(os.environ["PIDS"], ROLE).write_text(f"{RUN} {os.getpid()}")
-    time.sleep(0.4)  # so that the rows before are told
+    time.sleep(1)  # so that the rows before are told
     match ROLE:
         case "gateway":
             os.kill(_gateway(), signal.SIGKILL)
