@@ -13,6 +13,7 @@ There a bounded time without new completions is used instead. The verdict record
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from mkeyspec.device.protocol import Side
 from mkeyspec.plan import At, Step, options_of
@@ -20,8 +21,11 @@ from mkeyspec.run import marker, wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.dependence import Touched, meet, touched
 from mkeyspec.run.endpoint import End
-from mkeyspec.run.evidence import Due
+from mkeyspec.run.evidence import ANSWERED, Due
 from mkeyspec.run.verdict import Failure
+
+LATE = frozenset({*ANSWERED, "driver3"})
+"""Opcodes of requests that end after those behind them: they write into local memory when they end."""
 
 QUIET = 5e-3
 """Seconds without anything new that replace a marker."""
@@ -76,7 +80,8 @@ def received(state: CaseState, end: End, at: At) -> None:
 
 def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
     """Wait for outstanding requests that access the same objects as the statement at `at` and were not waited for.
-    Requests of its `own` queue are carried out before it anyway, but not before its inline data are taken."""
+    Requests of its `own` queue are carried out before it anyway, but not before its inline data are taken. `rest_late`
+    waits for those of them that end late."""
     ends = [end for pair in state.pairs.values() for end in pair.ends if end.send or end.other.recv]
     if not any(look.takes for look in looks):
         ends = [end for end in ends if end is not own]
@@ -133,6 +138,30 @@ def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
         return None
     last = len(state.taken) - 1
     return rest(state, step.at, [one for number, one in touched(state.taken) if number == last], own)
+
+
+def rest_late(state: CaseState, step: Step, own: End) -> Failure | None:
+    """Wait for READs, atomics and memcpys of the `own` queue whose bytes or keys the requests of a statement use,
+    unless those wait themselves, with a fence, or are answered as well: nothing else orders them (IBTA volume 1,
+    10.8.3.3)."""
+    late = {due.at: due.opcode for due in own.send if due.opcode in LATE and not due.over}
+    if not late or own.drained or own.broken or own.pair.failed:
+        return None
+    last, entries = len(state.taken) - 1, list(touched(state.taken))
+    ordered = {
+        one.at: one.opcode in ANSWERED for one in takewhile(lambda one: not options_of(one).fence, step.posted())
+    }
+    looks = [one for number, one in entries if number == last and (not step.posted() or one.at in ordered)]
+    if not any(
+        one.at in late and meet(one, look) and not (late[one.at] in ANSWERED and ordered.get(look.at))
+        for _, one in entries
+        for look in looks
+    ):
+        return None
+    if own.pair.attributes.sig_pipelining:
+        _rest_pipelined(state, own, step.at, [due for due in own.send if due.at in late], [])
+        return None
+    return _end_here(state, own, step.at)[1]
 
 
 def is_unmarked(end: End, *, spare: bool = False) -> bool:

@@ -411,7 +411,8 @@ class Executor:
 
     def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
         """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""
-        failure = drain.rest_for(self.state, step, end) or arrival.of_requests(self.state, step, end)
+        failure = drain.rest_for(self.state, step, end) or drain.rest_late(self.state, step, end)
+        failure = failure or arrival.of_requests(self.state, step, end)
         if failure is None and (step.moves_data() or any(request.writes() for request in step.posted())):
             for changed in teardown_checks.overwritten(self.state, self.rulings.excused):
                 self.rulings.fail(changed)

@@ -7,11 +7,12 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device.protocol import Configure, Memory, Read, Send, WorkRequest, Write
+from mkeyspec.device.protocol import Completion, Configure, Memory, Read, Send, Sge, WorkRequest, Write
 from mkeyspec.run.buffer import Bytes
 from tests.quality.devices import device
+from tests.quality.devices_bytes import Memories
 from tests.quality.subject import GUARD
-from tests.quality.tap import Disturbance, Tap
+from tests.quality.tap import Disturbance, Held, Tap
 
 AT = 40
 """The byte of the case's first buffer that is changed."""
@@ -52,6 +53,46 @@ class LandsAPart(Disturbance):
 
 
 device("lands_a_part")(LandsAPart)
+
+
+class LateReads(Disturbance):
+    """A READ takes its bytes, brings them, and is told 20 ms after it was posted; what comes after it is told after
+    it."""
+
+    slow = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memories = Memories()
+        self.kept: list[tuple[float, Sequence[Sge], Sequence[Sge]]] = []
+        self.until = 0.0
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if not tap.given_back:
+            for ready in [kept for kept in self.kept if kept[0] <= monotonic()]:
+                self.kept.remove(ready)
+                self.memories.move(tap, *ready[1:])
+        if name != "post" or tap.given_back:
+            return go()
+        self.memories.learn(args[1])
+        reads = [one for one in args[1] if isinstance(one, Read)]
+        pieces = [piece for one in reads for piece in self.memories.pieces(tap, one.sges)]
+        before = [tap.device.read(*piece).copy() for piece in pieces]
+        self.until = monotonic() + 2e-2 if reads else self.until
+        for one in reads:
+            self.done = True
+            far = (Sge(one.remote_addr, sum(sge.length for sge in one.sges), one.rkey),)
+            self.kept.append((self.until, far, one.sges))
+        found = go()
+        for (memory, start, _), old in zip(pieces, before, strict=True):
+            tap.device.write(memory, start, old)
+        return found
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        return (Held(completion, since=self.until) if queue == "send" else Held(completion),)
+
+
+device("late_reads")(LateReads)
 
 
 class LateWrites(Disturbance):

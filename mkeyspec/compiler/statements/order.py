@@ -1,12 +1,15 @@
 """Warnings about an order that no page promises. Two right devices may give different results there.
 
 A READ, an atomic and a memcpy write into local memory when they end. A later request of the section waits for that only
-with IBV_SEND_FENCE (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Between two statements the rig waits. Of two
-parts of one layout that are the same bytes, either may be written last. What is cancelled waits after a fence, or has
-left (mlx5dv_qp_cancel_posted_send_wrs(3)).
+with IBV_SEND_FENCE (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Nor does the other end wait: what a READ or an atomic
+takes there a later request may have written already, and a key that it uses may be invalid (IBTA volume 1, 10.8.3.3).
+Between two statements the rig waits. Of two parts of one layout that are the same bytes, either may be written last.
+What is cancelled waits after a fence, or has left (mlx5dv_qp_cancel_posted_send_wrs(3)).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.compiler.eval.undecided import reached
@@ -20,45 +23,76 @@ from mkeyspec.value.layout import Layout, Part
 CODE = "MKS0619"
 
 
+class Late(NamedTuple):
+    """A request that need not have come to its end: the bytes that it writes here, those that it takes at the other
+    end, and the names of what it goes through."""
+
+    request: plan.Wr
+    written: list[Segment]
+    taken: list[Segment]
+    names: frozenset[str]
+    span: Span
+
+
 class SectionOrder:
     """The requests of one section, in order. `found`: warnings, reported if the section is expected to succeed."""
 
-    def __init__(self, row: RowState) -> None:
+    def __init__(self, row: RowState, qp: str | None, peer: bool) -> None:
         self.row = row
         self.found: list[Diagnostic] = []
-        self._open: list[tuple[plan.Wr, list[Segment], Span]] = []
-        """Requests that need not have come to their end, with the bytes that they write."""
+        self._late: list[Late] = []
+        far = row.state.end(row.state.receive_queue(qp, not peer))
+        self._receives = [one.into for one in far.receives or ()]
 
     def take(self, request: plan.Wr) -> None:
         """The next request."""
         if request.options.fence:
-            self._open = []
+            self._late = []
         span = self.row.origin.get(request)
-        for end in request.ends() if self._open else ():
-            here = self._bytes(end)
-            for earlier, there, where in self._open:
-                if end.use.writes and _is_answered(earlier) and _is_answered(request):
-                    continue
-                if _overlap(here, there):
-                    self._tell(request, earlier, span, where)
-                    return
+        into = self._receives.pop(0) if request.takes_receive() and self._receives else ()
+        if self._late:
+            self._compare(request, into, span)
         late = [end for end in request.ends() if _is_late(end)]
         if late:
-            self._open.append((request, [one for end in late for one in self._bytes(end)], span))
+            written = [one for end in late for one in self._bytes(end)]
+            taken = [one for end in request.ends() if end.use.remote for one in self._bytes(end)]
+            names = frozenset(end.part.name for end in request.ends())
+            self._late.append(Late(request, written, taken, names, span))
+
+    def _compare(self, request: plan.Wr, into: tuple[Part, ...], span: Span) -> None:
+        for end in request.ends():
+            here = self._bytes(end)
+            for earlier in self._late:
+                both = _is_answered(earlier.request) and _is_answered(request)
+                if not (end.use.writes and both) and _overlap(here, earlier.written):
+                    self._tell(request, earlier, span, "meets bytes that", "need not have written yet")
+                    return
+                if end.use.writes and end.use.remote and not both and _overlap(here, earlier.taken):
+                    self._tell(request, earlier, span, "writes bytes that", "need not have taken yet")
+                    return
+        arrives = [one for part in into for one in reached(self.row.ledger, part, span)] if into else []
+        for earlier in self._late:
+            if _overlap(arrives, earlier.taken):
+                self._tell(request, earlier, span, "brings bytes to where", "need not have taken them yet")
+                return
+            if request.word == plan.Invalidate.word and earlier.names & {*request.changes()}:
+                self._tell(request, earlier, span, "ends a key that", "may still use")
+                return
 
     def _bytes(self, end: End) -> list[Segment]:
         return [] if end.part.but else reached(self.row.ledger, end.part, self.row.origin.get(end.part))
 
-    def _tell(self, request: plan.Wr, earlier: plan.Wr, span: Span, where: Span) -> None:
+    def _tell(self, request: plan.Wr, earlier: Late, span: Span, does: str, not_yet: str) -> None:
+        name = earlier.request.name()
         self.found.append(
             Diagnostic(
                 CODE,
-                f"this `{request.name()}` meets bytes that the `{earlier.name()}` before it need not have written yet",
+                f"this `{request.name()}` {does} the `{name}` before it {not_yet}",
                 span,
                 "warning",
-                notes=(Note("nothing has the next request wait for this one", where),),
+                notes=(Note("nothing has the next request wait for this one", earlier.span),),
                 help=f"`{request.name()} …, fence` waits",
-                page="ibv_post_send(3)" if _is_answered(earlier) else "mlx5dv_wr_post(3)",
+                page="ibv_post_send(3)" if _is_answered(earlier.request) else "mlx5dv_wr_post(3)",
             )
         )
 

@@ -28,7 +28,7 @@ def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
     block = node.block
     lines = [] if block is None else lines_of(block, SECTION, scope)
     requests = []
-    order = SectionOrder(row)
+    order = SectionOrder(row, qp, node.peer)
     ahead = row.state_ahead()
     for line in lines:
         requests.append(request(row, row.read(line), scope, False))
