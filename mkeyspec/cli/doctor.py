@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mkeyspec.cli import path_options
+from mkeyspec.cli import deep_check, path_options
 from mkeyspec.cli.options import command
 from mkeyspec.cli.session import FAILED, OK, Failure
 from mkeyspec.cli.soft_process import start_on
@@ -21,6 +21,7 @@ example:
   $ mkeyspec doctor
   $ mkeyspec doctor --device mlx5_0           # opens it, and lists its capabilities
   $ mkeyspec doctor --device soft:cx5 --format json
+  $ mkeyspec doctor --device mlx5_0 --deep    # tries on it what the cases take for granted, by a few rows
   $ mkeyspec doctor --lab lab.toml            # what answers in a lab, and what does not
   $ mkeyspec doctor --link-pyverbs            # the system's pyverbs into this virtual environment
 Exit code: 0 if the named device opens, or all of a lab, or without one if `--device soft` can run; 1 if something is
@@ -35,6 +36,7 @@ def add(commands: Any) -> None:
     path_options.add(parser)
     parser.add_argument("--lab", metavar="FILE", help="ask each host, device and pair of this lab file")
     parser.add_argument("--trial", action="store_true", help="with --lab: this machine, with what `trial` keys name")
+    parser.add_argument("--deep", action="store_true", help="with --device: try on it what the cases take for granted")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--link-pyverbs", action="store_true", help="link the system's pyverbs into this environment")
 
@@ -48,6 +50,8 @@ def _doctor(options: argparse.Namespace) -> int:
     from mkeyspec.device.verbs import device_lock
     from mkeyspec.doctor import findings, machine
 
+    if options.deep and options.device is None:
+        raise Failure("MKS0905", "--deep tries a device: name it, --device mlx5_0")
     if options.link_pyverbs:
         there, line = findings.link_pyverbs(machine.examine())
         print(f"mkeyspec: {line}", file=sys.stdout if there else sys.stderr)
@@ -62,11 +66,24 @@ def _doctor(options: argparse.Namespace) -> int:
         opened = findings.look_at(options.device, allow_busy_port=options.allow_busy_port, path=path)
         for note in device_lock.notes():
             print(f"mkeyspec: {note}", file=sys.stderr)
+    fine = findings.healthy(found, opened)
+    tried = _deep(options) if options.deep and fine else []
     if options.format == "json":
-        print(json.dumps(findings.data(facts, found, opened), indent=2))
+        deep = {"deep": deep_check.data(tried)} if options.deep else {}
+        print(json.dumps(findings.data(facts, found, opened) | deep, indent=2))
     else:
         sys.stdout.write(findings.text(found, opened))
-    return OK if findings.healthy(found, opened) else FAILED
+        sys.stdout.write(deep_check.text(options.device, tried) if tried else "")
+    return OK if fine and not any(one.failing for one in tried) else FAILED
+
+
+def _deep(options: argparse.Namespace) -> list[deep_check.Tried]:
+    """With the options of the path as they were given to this command."""
+    extra = ["--allow-busy-port"] if options.allow_busy_port else []
+    extra += [f"--gid-index={options.gid_index}"] if options.gid_index is not None else []
+    extra += [f"--path-mtu={options.path_mtu}"] if options.path_mtu is not None else []
+    extra += [f"--peer={options.peer}"] if options.peer is not None else []
+    return deep_check.check(options.device, extra)
 
 
 def _lab(options: argparse.Namespace) -> int:
