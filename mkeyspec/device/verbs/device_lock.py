@@ -56,8 +56,9 @@ def notes() -> list[str]:
 
 
 def be_one_run() -> None:
-    """The processes that this one starts from now on share the locks that they take."""
-    os.environ.setdefault(RUN, f"{os.getpid()}")
+    """The processes that this one starts from now on share the locks that they take; on other hosts, too, where the
+    number of a process alone may be that of another run."""
+    os.environ.setdefault(RUN, f"{os.uname().nodename}-{os.getpid()}")
 
 
 def take(device: str, *, place: Path | None = None) -> Lease:

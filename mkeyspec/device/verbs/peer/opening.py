@@ -55,10 +55,11 @@ def open_pair(
     try:
         process = PeerProcess(spec, environment)
         try:
-            run = "" if spec.kind == "ssh" else os.environ.get(device_lock.RUN, "")
+            device_lock.be_one_run()  # the peers of all its processes share one device there
             info, capabilities, address = process.open({
                 "name": name, "port": port, "label": label, "shared": shared, "allow_busy_port": allow_busy_port,
-                "gid_index": spec.gid_index, "mtu": path.mtu, "run": run,
+                "gid_index": spec.gid_index, "mtu": path.mtu,
+                "run": os.environ[device_lock.RUN],
             })  # fmt: skip
             told = {"host": str(process.about["host"]), "python": str(process.about["python"])}
             info = Info(info.device, info.firmware, told | info.versions)

@@ -14,6 +14,7 @@ from typing import Any
 
 from mkeyspec import __version__
 from mkeyspec.device.protocol import NoSuchCall, PathChoice, Refused, Unavailable, Unsupported
+from mkeyspec.device.verbs import device_lock
 from mkeyspec.device.verbs.opening import open_station
 from mkeyspec.device.verbs.peer.wire import CALLS, OBJECT_CALLS, decode, encode, protocol_digest
 from mkeyspec.device.verbs.station import Station
@@ -56,8 +57,7 @@ def run(channel: Any) -> None:
 
 
 def _open(order: dict[str, Any]) -> Station:
-    if order["run"]:
-        os.environ["MKEYSPEC_LEASE"] = order["run"]  # where both sides have one device, they share its lock
+    os.environ[device_lock.RUN] = order["run"]
     return open_station(
         order["name"],
         order["port"],
