@@ -29,7 +29,7 @@ example:
   $ mkeyspec report matrix lab1/*/results.ndjson          # rows by device
   $ mkeyspec report github                                # annotations of what went wrong
 RUN is a stream (results.ndjson), the directory of a run, or its name below reports/.
-Exit code: 0, also if rows failed; 1 if parts of a run (--shard) are named and not all of it; 2 for wrong input."""
+Exit code: 0, also if rows failed; 1 if a run was stopped, or parts of it (--shard) are not named; 2 for wrong input."""
 
 
 def add(commands: Any) -> None:

@@ -36,6 +36,10 @@ class Unusable(Exception):
         self.code = code
 
 
+_ENDED = frozenset({0, 1})
+"""pytest's exit codes of a run that nobody stopped: all passed, some failed."""
+
+
 @dataclass(slots=True)
 class Run:
     """One stream."""
@@ -73,6 +77,18 @@ class Run:
         """How many selected items have neither begun nor ended."""
         ours = sum(1 for result in self.results.values() if "::" in result.id)
         return max(0, self.selected - ours - len(self.in_flight))
+
+    @property
+    def cut_short(self) -> str:
+        """What is missing of a run that was killed, stopped, or is not over yet; "" of one that ended by itself. One
+        that ends at a failure (`-x`) has said that it failed."""
+        left = self.not_run
+        if self.end is not None and (self.end.exit in _ENDED or not left):
+            return ""
+        said = "the run was stopped" if self.end is not None else "the run did not end by itself"
+        verb = "was" if left == 1 else "were"
+        rows = f"{left} of {self.selected} selected {'row' if self.selected == 1 else 'rows'} {verb} not run"
+        return f"{said}: {rows}" if left else said
 
     @property
     def device(self) -> DeviceInfo:

@@ -12,13 +12,20 @@ _NOT_PRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e
 
 
 def results_of(run: Run) -> Iterator[Result]:
-    """With one for each row that was in flight when a run ended whose last line is missing."""
+    """With one for each row that was in flight when a run ended whose last line is missing, and one of `the process`
+    for all that were not run."""
     yield from run.results.values()
     if run.end is None:
         for id in run.in_flight:
             if id not in run.results:
                 text = "the run ended during this row"
-                yield Result(id, "lost", code="MKS2012", message=text, text=f"error[MKS2012]: {text}")
+                yield _lost(id, text)
+    if run.cut_short and (run.not_run or not run.in_flight):
+        yield _lost("the process", run.cut_short)
+
+
+def _lost(id: str, text: str) -> Result:
+    return Result(id, "lost", code="MKS2012", message=text, text=f"error[MKS2012]: {text}")
 
 
 def parameters_of(id: str) -> list[tuple[str, str]]:

@@ -1,4 +1,5 @@
-"""Whether parts of a run (`--shard K/N`) are the whole of it: a row that is in none of them is not reported."""
+"""Whether results are those of whole runs: rows that were not run, or are in none of the parts (`--shard K/N`), are not
+reported."""
 
 from __future__ import annotations
 
@@ -11,8 +12,12 @@ from mkeyspec.report.reader import Run
 def missing(runs: Sequence[Run]) -> str:
     """What is not there, in one line; "" if all rows are, or if one part alone is looked at.
 
+    A run that was killed or stopped may have rows that were not run. Parts are looked at together.
     Parts of two splits don't fit each other: they were made of other cases, or by other durations (`--balance`).
     """
+    for run in runs:
+        if run.cut_short:
+            return f"{run.path}: {run.cut_short}"
     splits: dict[tuple[str, int, str], dict[int, Run]] = defaultdict(dict)
     for run in runs:
         part, slash, all_parts = run.shard.partition("/")
