@@ -43,8 +43,7 @@ static bool take_strided(const struct key *key, const struct translation *transl
     return true;
 }
 
-bool RULE(layout_decode)(const struct key *key, const uint8_t *bytes, size_t len,
-                         struct change *change) {
+bool layout_decode(const struct key *key, const uint8_t *bytes, size_t len, struct change *change) {
     struct translation translation;
     if (!translation_decode(bytes, len, &translation)) return false;
     if (translation.strided && key->log_entity_size) return false;

@@ -107,8 +107,8 @@ enum violation RULE(transfer_add)(struct transfer *transfer, uint32_t value, uin
     return bad;
 }
 
-enum violation transfer_add_segs(struct transfer *transfer, const struct wqe_seg *seg,
-                                 unsigned segs, uint64_t limit, bool write) {
+enum violation RULE(transfer_add_segs)(struct transfer *transfer, const struct wqe_seg *seg,
+                                       unsigned segs, uint64_t limit, bool write) {
     for (unsigned i = 0; i < segs && limit; i++) {
         uint64_t length = seg[i].length < limit ? seg[i].length : limit;
         limit -= length;

@@ -1,10 +1,12 @@
 /* Faults of a UMR: what it leaves, or takes away, that it should not. They are of mkeys; a memory
  * window is bound as it should be. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/rules.h"
 #include "faults/choice.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 #include "faults/notes.h"
 
 REPLACES(configure_bsf);
@@ -21,20 +23,25 @@ static uint8_t order(uint8_t right) {
 }
 
 bool configure_bsf(const struct key *key, const uint8_t *bytes, size_t len, struct change *change) {
+    if (!no_fault) moment.key = key_value(key);
     if (!right_configure_bsf(key, bytes, len, change)) return false;
     if (change->sig && change->sig->domain[DOMAIN_WIRE].kind != SIGNATURE_NONE &&
         change->sig->domain[DOMAIN_MEMORY].kind != SIGNATURE_NONE) {
         struct signature_domain *domain = change->sig->domain, wire = domain[DOMAIN_WIRE];
+        moment.sig = change->sig, moment.which = NONE;
         if (fault(domains_swapped) || fault(wire_is_memory))
             domain[DOMAIN_WIRE] = domain[DOMAIN_MEMORY];
         if (fault(domains_swapped)) domain[DOMAIN_MEMORY] = wire;
     }
+    moment.crypto = change->crypto;
     if (change->crypto) change->crypto->order = order(change->crypto->order);
+    moment.sig = NULL, moment.crypto = NULL;
     return true;
 }
 
 uint8_t configure_refused(const struct qp *qp, const struct umr *umr, const struct key *key) {
     uint8_t right = right_configure_refused(qp, umr, key);
+    if (!no_fault && key) moment.key = key_value(key);
     return !right && fault(local_inv_for_good) && notes_of(key)->dead ? CQE_MW_BIND : right;
 }
 
@@ -87,6 +94,48 @@ static void mix_rights(struct key *key, const struct umr *umr, uint32_t before) 
     notes->rights_set = true;
 }
 
+/* The values of facts.c: what last happened to a key, and what a signature is to the one before. */
+enum { CREATED, CONFIGURED, LOCAL_INV, REMOTE_INV, FAILURE, RETAG };
+enum { NO_SIGNATURE, EQUAL, SAME_TYPE, OTHER_TYPE };
+
+static bool alike(const struct signature_domain *one, const struct signature_domain *other) {
+    return one->kind == other->kind && one->block == other->block;
+}
+
+static int relation(const struct bsf *old, const struct bsf *new) {
+    const struct signature_domain *was = old->domain, *is = new->domain;
+    if (old->check_mask == new->check_mask && old->copy_mask == new->copy_mask &&
+        !memcmp(was, is, sizeof old->domain))
+        return EQUAL;
+    return alike(&was[0], &is[0]) && alike(&was[1], &is[1]) ? SAME_TYPE : OTHER_TYPE;
+}
+
+/* What happens to a key is noted before it does. */
+static void note(const struct key *key, const struct umr *umr, const struct change *change) {
+    enum { ACCESS = 1, LAYOUT = 2, SIGNATURE = 4, CRYPTO = 8 };
+    struct notes *notes = notes_of(key);
+    moment.key = key_value(key);
+    if (umr->free) {
+        notes->event = LOCAL_INV;
+        return;
+    }
+    notes->configurations++;
+    notes->life = umr->mask & UMR_MASK_KEY && umr->tag != key->tag ? RETAG : notes->event;
+    notes->event = CONFIGURED;
+    notes->messages = 0;
+    notes->setters = (umr->mask & UMR_MASK_ACCESS ? ACCESS : 0) |
+                     (change->new_layout ? LAYOUT : 0) | (change->sig ? SIGNATURE : 0) |
+                     (change->crypto ? CRYPTO : 0);
+    if (change->sig)
+        notes->signature_before = key->sig ? relation(key->sig, change->sig) : NO_SIGNATURE;
+    if (change->new_layout)
+        notes->layout_before = key->layout == LAYOUT_LIST      ? 1
+                               : key->layout == LAYOUT_STRIDED ? 2
+                                                               : 0;
+}
+
+void note_invalidated(const struct key *key) { notes_of(key)->event = REMOTE_INV; }
+
 void configure_apply(struct key *key, const struct umr *umr, struct change *change) {
     struct umr named = *umr;
     uint32_t before = key->rights;
@@ -94,6 +143,7 @@ void configure_apply(struct key *key, const struct umr *umr, struct change *chan
         right_configure_apply(key, umr, change);
         return;
     }
+    note(key, umr, change);
     if (without_effect(key, umr)) return;
     notes_of(key)->dead = umr->free;
     if (choice(ref_tag_restart) && !umr->free) notes_of(key)->passed = 0;

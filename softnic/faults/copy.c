@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 
 REPLACES(copy_mmo);
 
@@ -17,6 +18,15 @@ static bool last_byte(const struct qp *qp, const struct wqe_seg *seg, uint64_t *
     return there;
 }
 
+/* The mkey of both ends, the source's before the target's. */
+static uint32_t mkey_of(const struct wqe *wqe) {
+    for (int i = 0; i < 2; i++) {
+        const struct key *key = key_find(wqe->seg[i].key);
+        if (key && key->type == KEY_MKEY) return key_value(key);
+    }
+    return 0;
+}
+
 static void swap(struct wqe_seg *one, struct wqe_seg *other) {
     struct wqe_seg kept = *one;
     *one = *other;
@@ -27,6 +37,7 @@ uint8_t copy_mmo(struct qp *qp, const struct wqe *wqe, bool *sigerr) {
     struct wqe other = *wqe;
     struct key *target = wqe->segs == 2 ? key_find(wqe->seg[1].key) : NULL;
     uint32_t rights = target ? target->rights : 0;
+    if (!no_fault && wqe->segs == 2) moment.key = mkey_of(wqe);
     uint64_t from, to;
     uint8_t kept, byte;
     bool ends = wqe->segs == 2 && last_byte(qp, &wqe->seg[0], &from) &&

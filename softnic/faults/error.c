@@ -2,6 +2,7 @@
 #include "engine/rules.h"
 #include "faults/choice.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 #include "faults/notes.h"
 
 REPLACES(field_check);
@@ -23,10 +24,12 @@ static uint64_t turned(const struct signature_domain *domain, uint64_t value) {
 uint16_t field_check(const struct field_sum *sum, const struct signature_domain *domain,
                      uint32_t index, uint8_t check_mask, const uint8_t *received,
                      uint64_t *expected, uint64_t *actual) {
+    if (!no_fault) moment_block(index), check_mask = signature_checked(check_mask);
     uint16_t right = right_field_check(sum, domain, index, check_mask, received, expected, actual);
     uint64_t computed = *expected, was = *actual, ref_tag = 0xffffffff;
     bool dif = signature_is_dif(domain->kind);
     if (!right) return 0;
+    moment.syndrome = right;
     if (fault(error_values_swapped) || choice(err_actual)) *expected = was, *actual = computed;
     if (fault(error_actual_is_expected)) *expected = was;
     bool by_value = (choice(err_value_order_crc32c) && domain->kind == SIGNATURE_CRC32C) ||
@@ -42,6 +45,7 @@ uint16_t field_check(const struct field_sum *sum, const struct signature_domain 
 }
 
 uint64_t error_offset(const struct signature_domain *domain, uint64_t block) {
+    if (!no_fault) moment_block((int64_t)block);
     if (fault(error_next_block)) block++;
     if (fault(error_first_offset)) block = 0;
     if (choice(err_offset))

@@ -3,6 +3,7 @@
 
 #include "engine/rules.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 #include "faults/refusal.h"
 
 REPLACES(complete_success);
@@ -104,12 +105,27 @@ uint8_t configure_umr(struct qp *qp, const uint8_t *bytes, size_t len, const str
     return 0;
 }
 
+static void begin(const struct qp *qp, const struct wqe *wqe) {
+    moment_new();
+    moment.opcode = wqe->opcode, moment.service = qp->attr.type;
+    moment.signaled = wqe->signaled, moment.fence = wqe->fence == STRONG_FENCE;
+    moment.signal_all = qp->attr.signal_all;
+    moment.size = 0;
+    for (unsigned i = 0; i < (wqe->opcode == OPCODE_MMO ? 1 : wqe->segs); i++)
+        moment.size += wqe->seg[i].length;
+}
+
 void wqe_execute(struct qp *qp, enum fetch fetch, const uint8_t *bytes, size_t len,
                  uint16_t blocks) {
     struct wqe wqe = {0};
-    right_wqe_execute(qp, fetch, bytes, len, blocks);
-    if (!fault(configuration_late)) return;
+    if (no_fault) {
+        right_wqe_execute(qp, fetch, bytes, len, blocks);
+        return;
+    }
     wqe_decode(bytes, len, qp->attr.type == QP_UD || qp->attr.type == QP_DCI, &wqe);
+    begin(qp, &wqe);
+    right_wqe_execute(qp, fetch, bytes, len, blocks);
+    if (!fault_is(configuration_late)) return;
     if (!configures(&wqe)) late_run(qp);
 }
 

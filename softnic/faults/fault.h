@@ -1,13 +1,15 @@
 /* Faults that a NIC could have, one at a time: mkeyspec/sabotage/catalogue.toml says what each of
  * them means. Only the library of faults knows them (make faults); the shipped one has none.
  *
- * The environment names one, MKEYSPEC_SOFTNIC_FAULT=crc32_polynomial. It is read when the NIC
- * starts, and stays. Each file of this folder replaces the rules of one file of pure/ or engine/.
+ * The environment names one, MKEYSPEC_SOFTNIC_FAULT=crc32_polynomial, or one that acts under a
+ * condition: crc_runs_on@block>=8 (condition.h). It is read when the NIC starts, and stays. Each
+ * file of this folder replaces the rules of one file of pure/ or engine/.
  */
 #ifndef SOFTNIC_FAULTS_FAULT_H
 #define SOFTNIC_FAULTS_FAULT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* In the catalogue's order: tests/sabotage/test_soft.py. */
 /* clang-format off */
@@ -85,15 +87,34 @@
 /* clang-format on */
 
 #define FAULT_MEMBER(name) FAULT_##name,
-/* FAULT_CHOICES: none of them, but choices (choice.h), for which the short ways have no room. */
-enum fault { FAULT_NONE, FAULTS(FAULT_MEMBER) FAULT_COUNT, FAULT_CHOICES = FAULT_COUNT };
+/* FAULT_CHOICES: none of them, but choices (choice.h), for which the short ways have no room.
+ * FAULT_OBSERVED: none acts, and it is noted where each would. */
+enum fault { FAULT_NONE, FAULTS(FAULT_MEMBER) FAULT_COUNT, FAULT_CHOICES, FAULT_OBSERVED };
 #undef FAULT_MEMBER
 
 extern enum fault fault_injected;
 #define no_fault __builtin_expect(fault_injected == FAULT_NONE, 1)
-#define fault(name) __builtin_expect(fault_injected == FAULT_##name, 0)
+/* Whether the fault acts here: it is the one, and its condition holds. */
+#define fault(name) fault_acts(FAULT_##name)
+/* Whether it is the one: for what it has to remember. */
+#define fault_is(name) (fault_injected == FAULT_##name)
 
-bool fault_inject(const char *name); /* false: there is none of this name, and none is injected */
+bool condition_holds(void);
+void fault_reached(enum fault fault);
+static inline bool fault_acts(enum fault fault) {
+    if (no_fault) return false;
+    if (fault_injected == FAULT_OBSERVED) fault_reached(fault);
+    return fault_injected == fault && condition_holds();
+}
+
+/* `crc_runs_on`, or `crc_runs_on@block>=8`. False: there is none of this name, and none is
+ * injected. */
+bool fault_inject(const char *name);
+bool conditions_observe(const char *text); /* separated by blanks */
+
+/* signature.c: the mask that a field of the stream at work is checked with, in the place of this.
+ */
+uint8_t signature_checked(uint8_t check_mask);
 
 /* The definition that a fault replaces, with the declaration of its header. */
 #define REPLACES(rule) extern __typeof__(rule) right_##rule

@@ -3,6 +3,7 @@
 
 #include "faults/choice.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 
 REPLACES(field_crc);
 REPLACES(field_ref_tag);
@@ -19,9 +20,11 @@ enum crc_kind field_crc(enum signature_kind kind) {
 
 uint32_t field_ref_tag(const struct signature_domain *domain, uint32_t index) {
     uint32_t first = domain->ref_tag;
+    if (!no_fault) moment_block(index);
     if (fault(ref_tag_ignored)) return right_field_ref_tag(domain, index) - first;
     if (!(domain->dif_flags & DIF_INC_REF))
         return fault(ref_tag_always_grows) ? first + index : first;
+    if (fault(ref_tag_restarts_with_sge)) index -= (uint32_t)moment.first;
     if (fault(ref_tag_constant)) return first;
     if (fault(ref_tag_early)) return first + index + 1;
     if (fault(ref_tag_shrinks)) return first - index;

@@ -11,7 +11,10 @@ struct notes {
     struct sigerr error;  /* the last one, until it is configured again */
     uint64_t passed;      /* bytes of data of all its messages */
     uint32_t late_rights; /* set, but not in force before the next configuration */
+    /* What its last configuration was, and messages since then: as facts.c counts values. */
+    int64_t configurations, setters, signature_before, layout_before, life, event, messages;
 };
+void note_invalidated(const struct key *key); /* by the peer; configure.c */
 /* Empty for a new mkey. Never NULL: a process without memory for it ends. */
 struct notes *notes_of(const struct key *key);
 

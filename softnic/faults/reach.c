@@ -3,7 +3,9 @@
 
 #include "engine/rules.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 #include "faults/refusal.h"
+#include "faults/walk.h"
 
 REPLACES(key_claim);
 REPLACES(entry_claim);
@@ -25,7 +27,8 @@ static uint32_t needed(const struct key *key, uint32_t rights) {
 enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t value, uint32_t rights,
                          struct key **out) {
     const struct key *key = key_find(value);
-    if (!key) return refusal_note(right_key_claim(pd, qpn, value, rights, out));
+    if (!key || no_fault) return refusal_note(right_key_claim(pd, qpn, value, rights, out));
+    if (!moment.walked && key->type == KEY_MKEY) moment.key = value;
     if (fault(tag_unchecked)) value = key_value(key);
     if (fault(pd_unchecked)) pd = key->pd;
     return refusal_note(right_key_claim(pd, qpn, value, needed(key, rights), out));
@@ -34,6 +37,7 @@ enum violation key_claim(const struct pd *pd, uint32_t qpn, uint32_t value, uint
 enum violation entry_claim(const struct key *outer, uint32_t value, bool write,
                            struct key **inner) {
     const struct key *key = key_find(value);
+    if (!no_fault) moment.entry = entries_of(outer, value);
     if (key && fault(entry_rights_unchecked)) return key_claim(outer->pd, ANY_QPN, value, 0, inner);
     if (key && fault(entry_pd_unchecked)) outer = key;
     /* pd_unchecked is a fault of what requests name. */
@@ -54,29 +58,8 @@ static enum violation nowhere(uint64_t length, bool write, struct reach *reach) 
     return right_key_descend(null, 0, length, write, reach, 0);
 }
 
-/* An interleaved layout as a list of its blocks, in another order or at other places. */
-static enum violation unrolled(const struct key *key, uint64_t addr, uint64_t length, bool write,
-                               struct reach *reach, int depth) {
-    struct key list = *key;
-    list.layout = LAYOUT_LIST, list.klms = key->repeat * key->strides;
-    list.klm = calloc(list.klms + 1u, sizeof *list.klm);
-    if (!list.klm) return NO_MEMORY;
-    for (uint32_t n = 0; n < list.klms; n++) {
-        uint32_t i = n % key->strides, turn = n / key->strides;
-        if (fault(interleaved_by_entry)) i = n / key->repeat, turn = n % key->repeat;
-        if (fault(interleaved_repeat_once)) turn = 0;
-        if (fault(interleaved_repeat_short) && turn && turn + 1 == key->repeat) turn--;
-        const struct stride *stride = &key->stride[i];
-        uint64_t at = stride->addr + (uint64_t)turn * stride->stride;
-        list.klm[n] = (struct klm){stride->length, stride->key, at};
-    }
-    enum violation bad = right_key_descend(&list, addr, length, write, reach, depth);
-    free(list.klm);
-    return bad;
-}
-
-enum violation key_descend(const struct key *key, uint64_t addr, uint64_t length, bool write,
-                           struct reach *reach, int depth) {
+static enum violation descend(const struct key *key, uint64_t addr, uint64_t length, bool write,
+                              struct reach *reach, int depth) {
     bool mkey = key->type == KEY_MKEY, beyond = addr - key->start + length == key->length + 1;
     if (fault(missing_layout_ignored) && mkey && key->layout == LAYOUT_NONE)
         return nowhere(length, write, reach);
@@ -85,9 +68,18 @@ enum violation key_descend(const struct key *key, uint64_t addr, uint64_t length
         if (length > 1) bad = right_key_descend(key, addr, length - 1, write, reach, depth);
         return bad ? bad : nowhere(1, write, reach);
     }
-    if (key->layout == LAYOUT_STRIDED &&
-        (fault(interleaved_by_entry) || fault(interleaved_repeat_once) ||
-         fault(interleaved_repeat_short)))
-        return unrolled(key, addr, length, write, reach, depth);
-    return refusal_note(right_key_descend(key, addr, length, write, reach, depth));
+    if (mkey && (key->layout == LAYOUT_LIST || key->layout == LAYOUT_STRIDED))
+        return walked(key, addr, length, write, reach, depth);
+    return right_key_descend(key, addr, length, write, reach, depth);
+}
+
+enum violation key_descend(const struct key *key, uint64_t addr, uint64_t length, bool write,
+                           struct reach *reach, int depth) {
+    struct moment before = moment;
+    if (no_fault) return right_key_descend(key, addr, length, write, reach, depth);
+    if (key->type == KEY_MKEY) moment.walked = key, moment.depth = depth;
+    moment.entry = range_of(0, 0);
+    enum violation bad = refusal_note(descend(key, addr, length, write, reach, depth));
+    moment.walked = before.walked, moment.depth = before.depth, moment.entry = before.entry;
+    return bad;
 }

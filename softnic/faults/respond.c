@@ -4,6 +4,7 @@
 #include "engine/rules.h"
 #include "faults/choice.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 #include "faults/notes.h"
 #include "faults/refusal.h"
 
@@ -18,9 +19,30 @@ REPLACES(respond_atomic);
 
 static const struct message *answered;
 
+bool moment_responds;
+
+/* Who asks may be another process, or may have waited meanwhile. */
+static void begin(const struct message *message) {
+    const struct qp *asks = qp_find(message->source);
+    uint64_t length = message->payload_length ? message->payload_length : message->length;
+    moment.opcode = message->opcode, moment.service = message->service;
+    moment.size = (int64_t)length;
+    moment.key = 0, moment.sig = NULL, moment.block = moment.unit = range_of(0, 0);
+    if (!asks || !asks->call) return;
+    moment.signaled = asks->call->wqe.signaled,
+    moment.fence = asks->call->wqe.fence == STRONG_FENCE;
+    moment.signal_all = asks->attr.signal_all;
+}
+
 void respond(struct message *message, struct answer *answer) {
+    uint32_t key = moment.key;
     answered = message;
+    if (!no_fault) begin(message);
+    moment_responds = true;
     right_respond(message, answer);
+    moment_responds = false;
+    moment.role = ROLE_LOCAL;
+    if (!moment.key) moment.key = key;
     refusal_of_message(message, answer);
 }
 
@@ -63,6 +85,7 @@ bool invalidable(const struct qp *qp, uint32_t value, struct key **key) {
 }
 
 void key_invalidate(struct key *key) {
+    if (!no_fault && key->type == KEY_MKEY) moment.key = key_value(key), note_invalidated(key);
     if (!fault(remote_inv_ignored) || key->type != KEY_MKEY) right_key_invalidate(key);
     if (choice(invalidate_clears)) key_forget(key);
 }
@@ -119,6 +142,10 @@ static void add_again(struct qp *qp, const struct message *message, struct answe
 void respond_atomic(struct qp *qp, const struct message *message, struct answer *answer) {
     struct message other = *message;
     bool adds = message->opcode == OPCODE_ATOMIC_FA;
+    const struct key *key = key_find(message->rkey);
+    moment.role = ROLE_REMOTE, moment.sges = 1, moment.sge = 0;
+    if (key && key->type == KEY_MKEY)
+        moment.key = key_value(key), moment.offset = (int64_t)(message->raddr - key->start);
     uint64_t value;
     if (fault(fetch_add_no_add) && adds) other.swap_add = 0;
     right_respond_atomic(qp, &other, answer);

@@ -5,10 +5,19 @@
 #include "engine/rules.h"
 #include "faults/choice.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 
 REPLACES(block_sum);
 REPLACES(signature_strip);
 REPLACES(signature_frame);
+REPLACES(field_copy);
+
+/* The stream is done: what follows is about the message's blocks, not those of a BSF at hand. */
+static void moment_done(uint64_t before, uint64_t blocks) {
+    uint64_t size = moment.sig->domain[moment.which].block;
+    moment.block = range_of((int64_t)(before / size), (int64_t)blocks);
+    moment.sig = NULL;
+}
 
 static uint64_t least(uint64_t one, uint64_t other) { return one < other ? one : other; }
 
@@ -30,6 +39,7 @@ void block_sum(struct field_sum *sum, const struct signature_domain *domain, con
         right_block_sum(sum, domain, first, pitch, k);
         return;
     }
+    moment_block(moment.first + (int64_t)k);
     if (!k || !fault(crc_runs_on) || signature_is_dif(domain->kind)) field_start(sum, domain);
     if (fault(field_of_first_block)) k = 0;
     if (fault(field_of_previous_block) && k) k--;
@@ -76,6 +86,7 @@ static uint8_t copied(const struct bsf *sig, const struct signature_domain *doma
     const struct signature_domain *a = &sig->domain[DOMAIN_WIRE], *b = &sig->domain[DOMAIN_MEMORY];
     uint8_t mask = sig->copy_mask, whole = domain->field == 4 ? 0xf0 : 0xff;
     bool dif = signature_is_dif(domain->kind);
+    if (fault(copy_first_block_only) && moment.block.first) return 0;
     if (fault(copy_never)) return 0;
     if (choice(copy_compares_seed) && !dif && a->ones != b->ones) return 0;
     if (choice(copy_compares_flags) && dif && (a->dif_flags ^ b->dif_flags) & DIF_INC_REF)
@@ -98,15 +109,23 @@ static uint8_t copied(const struct bsf *sig, const struct signature_domain *doma
     return mask;
 }
 
-/* The BSF for a message of which `before` bytes went ahead. */
-static struct bsf at_work(const struct bsf *sig, enum domain which, uint64_t before) {
+/* The BSF with which each block is checked and each field copied by masks of its own. */
+static struct bsf at_work(const struct bsf *sig) {
     struct bsf other = *sig;
-    struct signature_domain *domain = &other.domain[which];
-    other.check_mask = checked(sig, which);
-    if (sig->sbs) other.copy_mask = copied(sig, domain);
-    if (fault(ref_tag_restarts_with_sge) && domain->dif_flags & DIF_INC_REF)
-        domain->ref_tag -= (uint32_t)(before / domain->block);
+    if (no_fault) return other;
+    other.check_mask = 0xff;
+    other.copy_mask = 0;
     return other;
+}
+
+uint8_t signature_checked(uint8_t check_mask) {
+    return moment.sig && check_mask ? checked(moment.sig, moment.which) : check_mask;
+}
+
+void field_copy(uint8_t copy_mask, unsigned size, const uint8_t *from, uint8_t *to) {
+    if (!no_fault && moment.sig)
+        copy_mask = moment.sig->sbs ? copied(moment.sig, &moment.sig->domain[moment.which]) : 0;
+    right_field_copy(copy_mask, size, from, to);
 }
 
 /* A stream that is taken apart block by block, each with a mask of its own. */
@@ -121,6 +140,8 @@ static uint64_t strip_blocks(const struct bsf *sig, enum domain which, const uin
         bool first = !(number + k), last = number + blocks > 1 && k + 1 == blocks;
         const uint8_t *block = stream + k * frame, *field = block + domain->block;
         struct bsf other = *sig;
+        moment.first = (int64_t)(number + k);
+        moment_block(moment.first);
         struct sigerr found = {0};
         if (exempt || (fault(check_first_block_only) && !first) ||
             (fault(check_not_first_block) && first) || (fault(check_not_last_block) && last))
@@ -141,10 +162,11 @@ static uint64_t strip_blocks(const struct bsf *sig, enum domain which, const uin
 static void strip_elsewhere(const struct signature_domain *domain, const uint8_t *stream,
                             uint64_t length, uint8_t *raw, uint64_t room) {
     uint64_t frame = domain->block + (uint64_t)domain->field;
-    uint64_t step = domain->block + (fault(strip_leaves_a_byte) ? 1 : -1);
     memset(raw, 0, room);
-    while (length && room) {
-        uint64_t taken = least(length, frame);
+    for (int64_t k = moment.first; length && room; k++) {
+        uint64_t taken = least(length, frame), step = domain->block;
+        moment_block(k);
+        step += fault(strip_leaves_a_byte), step -= fault(strip_takes_a_byte);
         uint64_t here = least(taken < frame ? least(taken, domain->block) : step, room);
         memcpy(raw, stream, here);
         raw += here, room -= here;
@@ -155,24 +177,30 @@ static void strip_elsewhere(const struct signature_domain *domain, const uint8_t
 uint64_t signature_strip(const struct bsf *sig, enum domain which, const uint8_t *stream,
                          uint64_t length, uint64_t before, uint8_t *raw, uint8_t *fields,
                          struct sigerr *error) {
-    struct bsf other = at_work(sig, which, before);
+    struct bsf other = at_work(sig);
     const struct signature_domain *domain = &other.domain[which];
     uint64_t frame = domain->block + (uint64_t)domain->field, blocks = length / frame;
     uint64_t tail = least(length % frame, domain->block), size = blocks * domain->block + tail;
+    moment_blocks(sig, which, before, size);
     if (fault(check_first_block_only) || fault(check_not_first_block) ||
         fault(check_not_last_block) || fault(error_last_block) || fault(escape_spreads))
         strip_blocks(&other, which, stream, length, before, raw, fields, error);
     else right_signature_strip(&other, which, stream, length, before, raw, fields, error);
-    if (fault(check_false_alarm) && other.check_mask && blocks > 1 && !error->syndrome) {
+    moment_blocks(sig, which, before, size);
+    if (fault(check_false_alarm) && sig->check_mask && blocks > 1 && !error->syndrome) {
         error->syndrome = SYNDROME_GUARD, error->domain = (uint8_t)which;
         error->offset = error_offset(domain, before / domain->block + blocks - 1);
     }
     if (fault(partial_block_zero)) memset(raw + size - tail, 0, tail);
     if (fault(strip_leaves_a_byte) || fault(strip_takes_a_byte))
         strip_elsewhere(domain, stream, length, raw, size);
-    if (fault(transmit_unsigned) && which == DOMAIN_MEMORY &&
-        sig->domain[DOMAIN_WIRE].kind == SIGNATURE_NONE)
-        memcpy(raw, stream, size);
+    bool unsigned_there = which == DOMAIN_MEMORY && sig->domain[DOMAIN_WIRE].kind == SIGNATURE_NONE;
+    for (uint64_t at = 0; unsigned_there && at < size; at += domain->block) {
+        moment_block(moment.first + (int64_t)(at / domain->block));
+        if (fault(transmit_unsigned))
+            memcpy(raw + at, stream + at, least(size - at, domain->block));
+    }
+    moment_done(before, blocks);
     return blocks;
 }
 
@@ -185,6 +213,7 @@ static void touch_up(const struct bsf *sig, enum domain which, uint64_t raw, con
         uint64_t data = least(least(raw, domain->block), length);
         uint64_t size = data < domain->block ? 0 : least(domain->field, length - data);
         uint8_t field[8] = {0}, *at = stream + data;
+        moment_block(moment.first + (int64_t)k);
         if (fault(partial_block_zero) && data < domain->block) memset(stream, 0, data);
         if (fault(last_field_zero) && raw - data < domain->block) {
             if (k < stored)
@@ -204,19 +233,10 @@ static void touch_up(const struct bsf *sig, enum domain which, uint64_t raw, con
 void signature_frame(const struct bsf *sig, enum domain which, const uint8_t *raw,
                      uint64_t raw_length, uint64_t before, const uint8_t *fields, uint64_t stored,
                      uint8_t *stream, uint64_t length) {
-    struct bsf other = at_work(sig, which, before);
-    const struct signature_domain *domain = &other.domain[which];
-    uint64_t block = domain->block, frame = block + domain->field;
-    uint64_t first = fault(copy_first_block_only) && !before ? least(raw_length, block) : 0;
-    if (first == block && length > frame) { /* the first block alone is copied to */
-        right_signature_frame(&other, which, raw, first, before, fields, stored, stream, frame);
-        other.copy_mask = 0;
-        right_signature_frame(&other, which, raw + first, raw_length - first, before + first,
-                              fields, 0, stream + frame, length - frame);
-    } else {
-        if (fault(copy_first_block_only) && before) other.copy_mask = 0;
-        right_signature_frame(&other, which, raw, raw_length, before, fields, stored, stream,
-                              length);
-    }
-    if (!no_fault) touch_up(&other, which, raw_length, fields, stored, stream, length);
+    struct bsf other = at_work(sig);
+    moment_blocks(sig, which, before, raw_length);
+    right_signature_frame(&other, which, raw, raw_length, before, fields, stored, stream, length);
+    if (no_fault) return;
+    touch_up(&other, which, raw_length, fields, stored, stream, length);
+    moment_done(before, raw_length / sig->domain[which].block);
 }

@@ -5,6 +5,7 @@
 #include "engine/rules.h"
 #include "faults/choice.h"
 #include "faults/fault.h"
+#include "faults/moment.h"
 #include "faults/notes.h"
 #include "faults/refusal.h"
 
@@ -56,6 +57,7 @@ static struct named {
     size_t place;
     const struct key *mkey;
     uint64_t end;
+    struct moment as; /* the members that are about a place */
 } *names;
 static size_t named;
 
@@ -64,7 +66,7 @@ static struct named *name_of(const struct transfer *transfer, size_t place) {
         if (names[i].transfer == transfer && names[i].place == place) return &names[i];
     names = realloc(names, (named + 1) * sizeof *names);
     if (!names) abort();
-    names[named] = (struct named){transfer, place, NULL, 0};
+    names[named] = (struct named){.transfer = transfer, .place = place};
     return &names[named++];
 }
 
@@ -84,16 +86,60 @@ static uint64_t begins(const struct transfer *transfer, const struct key *mkey, 
     return addr;
 }
 
+/* Whether a place before is of this mkey: its message is counted. */
+static bool counted(const struct transfer *transfer, const struct key *mkey) {
+    for (size_t i = 0; i < transfer->places; i++)
+        if (!transfer->place[i].inlined && name_of(transfer, i)->mkey == mkey) return true;
+    return false;
+}
+
+/* A range that is asked for, in its message. */
+static void asks(const struct transfer *transfer, const struct key *mkey, uint64_t addr,
+                 uint64_t length, uint32_t rights, bool write) {
+    bool remote = rights & (RIGHT_REMOTE_READ | RIGHT_REMOTE_WRITE);
+    moment.role = remote ? ROLE_REMOTE : moment_responds ? ROLE_RECEIVE : ROLE_LOCAL;
+    if (remote) moment.sges = 1, moment.sge = NONE;
+    moment.sge = moment.sge == NONE ? 0 : moment.sge + 1;
+    moment.direction = write;
+    if (moment.size == NONE) moment.size = (int64_t)length;
+    moment.key = mkey ? key_value(mkey) : 0;
+    if (!mkey) return;
+    moment.offset = (int64_t)(addr - mkey->start);
+    if (!counted(transfer, mkey)) notes_of(mkey)->messages++;
+    moment.message = notes_of(mkey)->messages - 1;
+}
+
+static void place_is(const struct named *name) {
+    moment.key = name->as.key;
+    moment.role = name->as.role, moment.offset = name->as.offset;
+    moment.message = name->as.message;
+    moment.sge = name->as.sge, moment.sges = name->as.sges;
+}
+
+/* The transfer that is under way. */
+static const struct transfer *under_way;
+
+void moment_finds_place(const struct bsf *sig, const struct crypto_bsf *crypto, uint64_t before) {
+    for (size_t i = 0; under_way && i < under_way->places; i++) {
+        const struct place *place = &under_way->place[i];
+        if (!place->key || (sig && (place->key->sig != sig || place->before != before))) continue;
+        if (crypto && (place->key->crypto != crypto || place->coded_before != before)) continue;
+        place_is(name_of(under_way, i));
+        return;
+    }
+}
+
 enum violation transfer_add(struct transfer *transfer, uint32_t value, uint64_t addr,
                             uint64_t length, uint32_t rights, bool write) {
     const struct key *key = key_find(value);
     const struct key *mkey = key && key->type == KEY_MKEY ? key : NULL;
     if (no_fault) return right_transfer_add(transfer, value, addr, length, rights, write);
+    asks(transfer, mkey, addr, length, rights, write);
     uint64_t from = mkey ? begins(transfer, mkey, addr) : addr;
     enum violation bad = right_transfer_add(transfer, value, from, length, rights, write);
     if (transfer->places) {
         struct named *name = name_of(transfer, transfer->places - 1);
-        name->mkey = mkey, name->end = addr + length;
+        name->mkey = mkey, name->end = addr + length, name->as = moment;
     }
     return refusal_note(bad);
 }
@@ -107,6 +153,7 @@ static struct {
 } again;
 
 static void tell_again(const struct transfer *transfer) {
+    if (!fault_is(error_twice)) return;
     if (!again.cq || again.cq != transfer->cq || again.qpn != transfer->qpn) return;
     if (again.fresh) {
         again.fresh = false;
@@ -154,6 +201,17 @@ static void stop(const struct place *place, const struct sigerr *error) {
 void place_tell(struct transfer *transfer, const struct place *place, const struct sigerr *error) {
     struct key *key = place->key;
     bool before = transfer->sigerr;
+    const struct signature_domain *in = &key->sig->domain[error->domain];
+    if (no_fault) {
+        right_place_tell(transfer, place, error);
+        return;
+    }
+    place_is(name_of(transfer, (size_t)(place - transfer->place)));
+    moment.syndrome = error->syndrome;
+    if (error->syndrome && error->type == SIGNATURE_OF_BLOCK) {
+        moment.sig = key->sig, moment.which = error->domain;
+        moment_block((int64_t)((error->offset + 1) / ((uint64_t)in->block + in->field)) - 1);
+    }
     if (fault(error_sticky)) {
         struct notes *notes = notes_of(key);
         if (error->syndrome) notes->error = *error;
@@ -170,6 +228,7 @@ void place_tell(struct transfer *transfer, const struct place *place, const stru
         again.error = *error, again.fresh = true;
     }
     transfer->sigerr |= before;
+    moment.sig = NULL;
 }
 
 static const struct piece *pieces_of(const struct transfer *transfer, const struct place *place) {
@@ -188,6 +247,7 @@ static void pages_lost(const struct transfer *transfer, const struct place *plac
 }
 
 bool place_gather(const struct transfer *transfer, const struct place *place, uint8_t *to) {
+    if (!no_fault) place_is(name_of(transfer, (size_t)(place - transfer->place)));
     if (!right_place_gather(transfer, place, to)) return false;
     if (fault(page_crossing_lost) && mkey_of(transfer, place))
         pages_lost(transfer, place, to, false);
@@ -233,6 +293,7 @@ bool place_scatter(const struct transfer *transfer, const struct place *place,
                    const uint8_t *from) {
     if (no_fault) return right_place_scatter(transfer, place, from);
     const struct key *mkey = mkey_of(transfer, place);
+    place_is(name_of(transfer, (size_t)(place - transfer->place)));
     if (stopped.sent || stopped.place == place) return scatter_stopped(transfer, place, from);
     if (fault(page_crossing_lost) && mkey) return scatter_without_pages(transfer, place, from);
     if (!right_place_scatter(transfer, place, from)) return false;
@@ -270,22 +331,33 @@ static void tags_count(const struct transfer *transfer) {
     }
 }
 
+static void begin(const struct transfer *transfer, bool from_wire) {
+    under_way = transfer;
+    moment.direction = from_wire;
+    moment.size = (int64_t)transfer->length;
+}
+
 enum violation transfer_emit(struct transfer *transfer, uint8_t *wire) {
+    if (no_fault) return right_transfer_emit(transfer, wire);
     stopped.sent = false;
+    begin(transfer, false);
     tags_shift(transfer, false);
     enum violation bad = right_transfer_emit(transfer, wire);
     tags_shift(transfer, true);
     tags_count(transfer);
     if (fault(source_written) && transfer->reach.pieces && !bad)
         memory_write(transfer->reach.piece[0].addr, "", 1);
-    if (fault(error_twice)) tell_again(transfer);
+    tell_again(transfer);
+    under_way = NULL;
     return refusal_note(bad);
 }
 
 uint64_t transfer_memory;
 
 enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire) {
+    if (no_fault) return right_transfer_absorb(transfer, wire);
     stopped.place = NULL;
+    begin(transfer, true);
     if (fault(write_last_byte_lost) && transfer->reach.pieces)
         transfer->reach.piece[transfer->reach.pieces - 1].length--;
     tags_shift(transfer, false);
@@ -293,7 +365,8 @@ enum violation transfer_absorb(struct transfer *transfer, const uint8_t *wire) {
     stopped.sent = false;
     tags_shift(transfer, true);
     tags_count(transfer);
-    if (fault(error_twice)) tell_again(transfer);
+    tell_again(transfer);
+    under_way = NULL;
     transfer_memory = 0;
     for (size_t i = 0; i < transfer->places; i++) transfer_memory += transfer->place[i].memory;
     return refusal_note(bad);

@@ -104,7 +104,7 @@ uint16_t RULE(field_check)(const struct field_sum *sum, const struct signature_d
     return field_syndrome(domain, wrong);
 }
 
-void field_copy(uint8_t copy_mask, unsigned size, const uint8_t *from, uint8_t *to) {
+void RULE(field_copy)(uint8_t copy_mask, unsigned size, const uint8_t *from, uint8_t *to) {
     for (unsigned i = 0; i < size && i < 8; i++)
         if (copy_mask & 0x80 >> i) to[i] = from[i];
 }
