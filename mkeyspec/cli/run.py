@@ -158,7 +158,10 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
             arguments.append(f"{name}={value}")
     if options.fault is not None and (options.device or "").startswith("soft"):
         from mkeyspec.device.soft.preload import FAULT
+        from mkeyspec.sabotage.conditions import soft
 
+        if "@" in options.fault and options.fault not in soft.candidates():
+            raise Failure("MKS0907", f"--fault {options.fault}: the software NIC has no such conditional fault")
         os.environ[FAULT] = options.fault
     soft_process.start_on(options.device or "model", whole=options.whole)
     arguments += ["--allow-busy-port"] * options.allow_busy_port

@@ -24,6 +24,7 @@ example:
   $ mkeyspec sabotage --device soft --matrix reports/soft.json --rows 5 -n 2
   $ mkeyspec sabotage --choose quick --from reports/matrix.json
   $ mkeyspec sabotage --conditions --sample 1000 --seed 1 -n 2  # faults that act under a condition only
+  $ mkeyspec sabotage --conditions --device soft --sample 300 --seed 1 -n 2
   $ mkeyspec sabotage --claims -n 2                      # is each `verifies` supported by a fault of its entry?
 Exit code: 0 if every fault was killed (with --matrix: and every case kills one; with --claims: every claim is
 supported), 1 if not, 2 for wrong input, 3 if there are no cases."""
@@ -43,7 +44,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--matrix", metavar="FILE", help="every case against every fault; FILE gets what kills what")
     parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every fault")
     parser.add_argument("--from", nargs="+", default=[], metavar="FILE", dest="matrices", help="matrices for --choose")
-    parser.add_argument("--conditions", action="store_true", help="faults that act under a condition, on the model")
+    parser.add_argument("--conditions", action="store_true", help="faults that act under a condition only")
     parser.add_argument("--sample", type=int, metavar="N", help="with --conditions or --claims: N of them")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="with --sample: which ones (default: 0)")
     parser.add_argument("--claims", action="store_true", help="whether each `verifies` is supported, on the model")
@@ -92,6 +93,9 @@ def _conditions(options: argparse.Namespace) -> int:
         return sabotage_conditions.show(faults, options.format)
     if options.workers < 1:
         raise Failure("MKS0905", f"-n {options.workers}: at least one process")
+    if device.kind == "soft":
+        os.environ[preload.FAULT] = ""  # the library of faults, and none of them yet
+    start_on(options.device, whole=options.whole)
     return sabotage_conditions.Conditions(options, device, faults, sources_of(options.paths), project_root()).run()
 
 

@@ -1,4 +1,4 @@
-"""The command `mkeyspec sabotage --conditions`: a sample of conditional faults against the cases, on the model."""
+"""The command `mkeyspec sabotage --conditions`: a sample of conditional faults against the cases."""
 
 from __future__ import annotations
 
@@ -9,39 +9,53 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from mkeyspec.cli.sabotage_command import Command
 from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
 from mkeyspec.device.select import DeviceChoice
+from mkeyspec.device.verbs import names, opening
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.sabotage.campaign import campaign
 from mkeyspec.sabotage.catalogue import UnknownFaultError
-from mkeyspec.sabotage.conditions import catalogue, sample
+from mkeyspec.sabotage.conditions import catalogue, sample, soft, soft_reach
 from mkeyspec.sabotage.conditions.catalogue import ConditionalFault
-from mkeyspec.sabotage.conditions.reach import Reached, reach
+from mkeyspec.sabotage.conditions.reach import reach
 from mkeyspec.sabotage.suite import Item
 
-_HANG = 10.0
+_HANG = {"model": 10.0, "soft": 30.0}
 """An item that has not ended after so many seconds never will."""
+
+
+class Reached(Protocol):
+    """Which rows come to which faults, and which tell nothing."""
+
+    @property
+    def failing(self) -> dict[int, str]: ...
+    @property
+    def skipped(self) -> list[int]: ...
+    def of(self, fault: ConditionalFault) -> set[int]: ...
+
+
+def of_device(device: DeviceChoice) -> dict[str, ConditionalFault]:
+    """Every conditional fault that the device can have, by id."""
+    return soft.faults() if device.kind == "soft" else catalogue.faults()
 
 
 def wanted(options: argparse.Namespace, device: DeviceChoice) -> dict[str, ConditionalFault]:
     """Those that the options name or draw. Raises Failure."""
-    if device.kind != "model":
-        raise Failure("MKS0905", f"--conditions --device {options.device}: conditions are for the model")
     for option in ("matrix", "rows", "choose"):
         if getattr(options, option) is not None:
             raise Failure("MKS0905", f"--conditions and --{option} do not go together")
     if options.sample is not None and options.sample < 1:
         raise Failure("MKS0905", f"--sample {options.sample}: at least one fault")
-    everything = catalogue.faults()
+    everything = of_device(device)
     found: dict[str, ConditionalFault] = {}
     for name in options.only:
         of_base = {key: one for key, one in everything.items() if one.base.name == name}
         try:
-            found.update(of_base or {name: catalogue.named(name)})
+            found.update(of_base or {name: catalogue.named(name, everything)})
         except UnknownFaultError as error:
             raise Failure("MKS0907", str(error)) from None
     found = found or everything
@@ -82,7 +96,7 @@ class Conditions(Command):
         if not items:
             return NOTHING
         faults = self.conditional
-        reached = reach(items, list(faults.values()), self.profile, self.deadline, self.options.workers)
+        reached = self._reach(items)
         for number, how in reached.failing.items():
             print(f"mkeyspec: fails without any fault: {items[number].id} ({how})", file=sys.stderr)
         rows = {key: self._order(fault, items, reached) for key, fault in faults.items()}
@@ -90,17 +104,32 @@ class Conditions(Command):
         ran = 0
         running = [key for key in faults if rows[key]]
         for one in campaign(
-            running, items, lambda key: rows[key], self._rig, self.options.workers, whole=False, deadline=_HANG
+            running,
+            items,
+            lambda key: rows[key],
+            self._rig,
+            self.options.workers,
+            whole=False,
+            deadline=_HANG[self.device.kind],
         ):
             if one.unopened:
-                raise Failure("MKS0919", f"the model with {one.fault} can't be opened: {one.unopened}")
+                raise Failure("MKS0919", f"{self.device.text} with {one.fault} can't be opened: {one.unopened}")
             ran += one.ran if not one.kills else rows[one.fault].index(next(iter(one.kills))) + 1
             for number, how in one.kills.items():
                 killed[one.fault] = items[number].id, how
         self._say(killed, rows, items, ran, len(reached.failing), len(reached.skipped))
         return FAILED if len(killed) < len(faults) or reached.failing else OK
 
+    def _reach(self, items: Sequence[Item]) -> Reached:
+        if self.device.kind == "model":
+            faults = list(self.conditional.values())
+            return reach(items, faults, self.profile, self.deadline, self.options.workers)
+        opening.devices(names.load())  # once for all processes
+        return soft_reach.reach(items, self.conditional, super()._rig, self.options.workers)
+
     def _rig(self, name: str) -> Rig:
+        if self.device.kind != "model":
+            return super()._rig(name)
         model = self.conditional[name].make(self.profile)
         return Rig(model, self.profile, Expectations.load([], model.info()), deadline=self.deadline)
 
@@ -143,7 +172,7 @@ class Conditions(Command):
         if not self.text:
             data = {
                 "device": self.device.text,
-                "catalogue": len(catalogue.faults()),
+                "catalogue": len(of_device(self.device)),
                 "seed": self.options.seed if self.options.sample is not None else None,
                 "faults": len(faults),
                 "killed": len(killed),
@@ -173,7 +202,9 @@ class Conditions(Command):
                 print(f"  SURVIVES {key}: {faults[key].what}; {seen}")
         unreached = sum(not rows[key] for key in survivors)
         drawn = (
-            "" if self.options.sample is None else f", drawn by seed {self.options.seed} of {len(catalogue.faults())}"
+            ""
+            if self.options.sample is None
+            else f", drawn by seed {self.options.seed} of {len(of_device(self.device))}"
         )
         print(
             f"mkeyspec: {len(killed)} of {len(faults)} conditional faults killed{drawn}: "

@@ -55,9 +55,11 @@ def _opened(config: pytest.Config, choice: DeviceChoice, profile: Profile) -> De
 
     option = config.getoption
     if choice.kind == "model" and option("--fault") is not None:
+        from mkeyspec.sabotage.conditions import catalogue
         from mkeyspec.sabotage.model import faulty_model
 
-        return faulty_model(option("--fault"), profile)
+        conditional = catalogue.candidates().get(option("--fault"))
+        return faulty_model(option("--fault"), profile) if conditional is None else conditional.make(profile)
     path = PathChoice(option("--gid-index"), option("--path-mtu"), option("--peer"))
 
     def opening() -> Device:

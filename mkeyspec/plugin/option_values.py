@@ -88,9 +88,13 @@ def read_fault(name: str) -> str:
     """The environment's variable that the software NIC takes a fault's name from; UsageError if no fault has it."""
     from mkeyspec.device.soft.preload import FAULT
     from mkeyspec.sabotage.catalogue import UnknownFaultError, named
+    from mkeyspec.sabotage.conditions import catalogue
 
     try:
-        named(name)
+        if "@" in name:
+            catalogue.named(name, catalogue.candidates())
+        else:
+            named(name)
     except UnknownFaultError as error:
         raise pytest.UsageError(f"error[MKS0907]: --fault: {error}") from None
     return FAULT

@@ -200,7 +200,8 @@ def test_conditions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     [
         (["--sample", "5"], "--sample: say --conditions or --claims, too"),
         (["--conditions", "--sample", "0"], "--sample 0: at least one fault"),
-        (["--conditions", "--device", "soft"], "conditions are for the model"),
+        (["--conditions", "--device", "mlx5_0"], "only the model and the software NIC can be given a fault"),
+        (["--conditions", "--device", "soft", "--only", "crc_runs_on@wrs=1"], "no conditional fault is called"),
         (["--conditions", "--matrix", "x.json"], "--conditions and --matrix do not go together"),
         (["--conditions", "--rows", "3"], "--conditions and --rows do not go together"),
         (["--conditions", "-n", "0"], "-n 0: at least one process"),

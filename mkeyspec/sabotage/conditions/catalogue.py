@@ -7,6 +7,7 @@ It is generated: every fault, every dimension of the entries that it violates, e
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -91,12 +92,13 @@ def faults() -> dict[str, ConditionalFault]:
     return {key: one for key, one in candidates().items() if str(one.condition) in known.get(one.base.name, {})}
 
 
-def named(id: str) -> ConditionalFault:
-    """Raises UnknownFaultError."""
-    found = faults().get(id)
+def named(id: str, among: Mapping[str, ConditionalFault] | None = None) -> ConditionalFault:
+    """`among`: those of a device; None: of the model. Raises UnknownFaultError."""
+    among = faults() if among is None else among
+    found = among.get(id)
     if found is None:
         base, _, _ = id.partition("@")
-        near = get_close_matches(id, [key for key in faults() if key.startswith(f"{base}@")] or faults(), n=3)
+        near = get_close_matches(id, [key for key in among if key.startswith(f"{base}@")] or among, n=3)
         advice = f"did you mean {' or '.join(near)}?" if near else "`mkeyspec sabotage --conditions --list` names them"
         raise UnknownFaultError(f"no conditional fault is called {id!r}; {advice}")
     return found
