@@ -79,8 +79,8 @@ def _by_device(options: argparse.Namespace, groups: Sequence[Sequence[Run]]) -> 
     found: dict[str, Comparison] = {}
     lost, new = [], []
     for label in labels:
-        runs = [run for group in groups for run in group if label_of(run) == label]
-        if not any(label_of(run) == label and _has_rows(run) for run in groups[-1]):
+        runs = [run for group in groups for run in group if label_of(run) == label and _has_rows(run)]
+        if not any(run in groups[-1] for run in runs):
             lost.append(label)
         elif len(runs) == 1:
             new.append(label)

@@ -32,6 +32,10 @@ _WORST = (OK, NOTHING, FAILED, USAGE, INTERNAL, INTERRUPTED)
 """The last of these is the exit code of the run."""
 _ERROR = re.compile(r"error\[(MKS\d{4})\]: (.*)")
 _LAST = re.compile(r"^mkeyspec: (\d+ passed.*) on .* in ([\d.]+) s; ", re.MULTILINE)
+_WARNING = re.compile(r"warning\[MKS09\d\d\]: .*")
+"""Not those of the cases, which are told where they are compiled."""
+_KEPT = 1 << 16
+"""Bytes at the beginning and at the end of what is printed there that are looked at."""
 _TELL = 30.0
 """Seconds between two lines about what is under way."""
 
@@ -183,7 +187,7 @@ class _Run:
         }  # fmt: skip
         gateway = owner.gateway
         channel = gateway.ask(request)
-        text = b""
+        head = text = b""
         try:
             for message in gateway.messages(channel, unit.owner.host.deadline):
                 if self._stopped.is_set():
@@ -191,7 +195,8 @@ class _Run:
                 match message:
                     case ("out", data):
                         printed.write(data)
-                        text = (text + data)[-(1 << 16) :]
+                        head = (head + data)[:_KEPT]
+                        text = (text + data)[-_KEPT:]
                         if self._job.verbose:
                             self._pass_on(unit, data)
                     case ("rows", ids):
@@ -200,11 +205,18 @@ class _Run:
                         stream.take(data)
                         _check_firmware(unit, stream)
                     case ("end", code):
+                        self._warn(unit, head, text)
                         return code, text.decode(errors="backslashreplace")
         finally:
             with contextlib.suppress(Exception):
                 channel.close()
         raise Lost("it ended without a word")
+
+    def _warn(self, unit: Unit, head: bytes, text: bytes) -> None:
+        """Pass on what is told of the device: a profile of another one, a lock that was left."""
+        found = [one for part in (head, text) for one in _WARNING.findall(part.decode(errors="backslashreplace"))]
+        for line in dict.fromkeys(found):
+            self._say(f"{unit.owner.place}: {unit.name}: {line}")
 
     def _wait_words(self, device: LabDevice) -> list[str]:
         wait = self._job.wait if self._job.wait is not None else device.wait

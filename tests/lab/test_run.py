@@ -168,12 +168,14 @@ tags = ["one"]
 host = "here"
 device = "model"
 waivers = ["lab/waivers.toml"]
+profile = "lab/other.toml"
 tags = ["two"]
 [[pair]]
 name = "wire"
 owner = "here/soft:bf3"
 peer = "here/soft:cx5"
 """
+BARE_LAB = "".join(line for line in CASE_LAB.splitlines(keepends=True) if "lab/" not in line)
 WAIVER = """\
 [[waiver]]
 rows = ["cases/a.mks::fails[n=2]"]
@@ -195,11 +197,14 @@ def test_cases_go_along_with_what_they_need(tmp_path: Path) -> None:
         CASES.replace('suite "a suite"', 'suite "a suite"\nuse "../lib/size.mks"').replace("n * 64", "n * size"),
     )
     project.put("lab/waivers.toml", WAIVER)
+    project.put("lab/other.toml", '[measured]\ndevice = "mlx5_7"\nfirmware = "1.2"\n')
     project.put("lab.toml", CASE_LAB)
     done = project.mkeyspec("run", "cases", "--lab=lab.toml", "--junit=all.xml")
     assert (
         "lab.toml:5:1: error[MKS0974]: here/soft:cx5 has firmware 16.35.4030, and the lab file expects 99.*" in done.out
     )
+    warning = "warning[MKS0958]: a profile of another device: it was measured on mlx5_7, and this is model"
+    assert f"here/model: {warning}" in done.out
     assert done.code == 1
     runs = {run.begin.unit: run for run in map(read, (tmp_path / "reports").glob("*/*/results.ndjson"))}
     assert Counter(one.verdict for one in runs["here/model"].results.values()) == {
@@ -234,7 +239,7 @@ def test_what_is_wrong_on_the_command_line(
     from mkeyspec.cli import main
 
     project = Project(tmp_path)
-    project.put("lab.toml", CASE_LAB.replace('waivers = ["lab/waivers.toml"]\n', ""))
+    project.put("lab.toml", BARE_LAB)
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--lab", "lab.toml", *words]) == 2
     assert told in capsys.readouterr().err
@@ -242,7 +247,7 @@ def test_what_is_wrong_on_the_command_line(
 
 def test_doctor_asks_all(tmp_path: Path) -> None:
     project = Project(tmp_path)
-    project.put("lab.toml", CASE_LAB.replace('waivers = ["lab/waivers.toml"]\n', ""))
+    project.put("lab.toml", BARE_LAB)
     done = project.mkeyspec("doctor", "--lab", "lab.toml")
     assert done.code == 1
     told = [line for line in done.out.splitlines() if line[2:8].strip()]

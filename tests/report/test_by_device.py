@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mkeyspec.cli import main
 from mkeyspec.report import by_device
 from mkeyspec.report.by_device import matrix_of
 from mkeyspec.report.html import html_of
@@ -91,3 +92,33 @@ def test_one_device_has_no_matrix(lab: list[Run]) -> None:
     run = replace(lab[0], begin=Begin(1, "r", "", "0"))
     assert "rows that differ" not in text_of([run])
     assert '<section id="devices">' not in html_of([run]).decode()
+
+
+def test_runs_of_labs_are_compared_device_by_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that has no row in the newer run is lost, whatever the others did; a new one is told."""
+    blocked = Result("the device", "blocked", code="MKS0971", message="host b: gone")
+    runs = {
+        "20261121-100000-lab-1": [("a/x", [row(1)]), ("b/y", [row(1)]), ("c/z", [row(1)])],
+        "20261122-100000-lab-2": [("a/x", [failed(1)]), ("b/y", [row(1)]), ("c/z", [blocked]), ("d/w", [row(1)])],
+        "20261123-100000-lab-3": [("a/x", [row(1)]), ("b/y", [row(1)]), ("c/z", [row(1)]), ("d/w", [row(1)])],
+    }
+    for name, devices in runs.items():
+        for unit, results in devices:
+            folder = tmp_path / "reports" / name / unit.replace("/", "-")
+            folder.mkdir(parents=True)
+            of(unit, tmp_path, *results).path.rename(folder / "results.ndjson")
+    monkeypatch.chdir(tmp_path)
+    one, two, three = runs
+    assert main(["compare", one, two]) == 1
+    said = capsys.readouterr().out
+    parts = dict(part.split("\n", 1) for part in said.split("== ")[1:])
+    assert "FLAKY  1" in parts["a/x"]  # where nothing differs
+    assert "1 the same" in parts["b/y"]
+    assert "LOST: the newest run has no row of this device" in parts["c/z"]
+    assert "NEW: no older run has this device" in parts["d/w"]
+    assert main(["compare", two, "--format", "json"]) == 0  # the newest one against it
+    found = json.loads(capsys.readouterr().out)
+    assert (list(found["devices"]), found["lost"], found["new"]) == (["a/x", "b/y", "d/w"], [], ["c/z"])
+    assert main(["compare", one, three]) == 0
