@@ -18,7 +18,8 @@ from mkeyspec.report.record import WRONG, Result
 Kind = Literal["REGRESSED", "LOST", "NEW FAILURE", "FLAKY", "STILL WRONG", "FIXED", "NEW", "CHANGED"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """In the order of a report. LOST: a row that had a verdict, and now has no result, or is skipped. NEW FAILURE: a row
-without a baseline that went wrong. CHANGED: skipped before, and now passed or not there."""
+without a baseline that went wrong. REGRESSED: also what passed, and is known now. CHANGED: skipped before, and now
+passed, known or not there; known before, and now passed."""
 
 BAD: frozenset[Kind] = frozenset({"REGRESSED", "LOST", "NEW FAILURE"})
 """Kinds for which the exit code is 1, beside FLAKY if the row went wrong now."""
@@ -107,8 +108,8 @@ def _kind(id: str, before: Result | None, now: Result | None, runs: Sequence[Run
         return "NEW FAILURE" if wrong else "NEW"
     if before.verdict in WRONG:
         return "STILL WRONG" if wrong else "FIXED"
-    if wrong:
-        return "REGRESSED"
+    if wrong or (before.verdict, now.verdict) == ("passed", "known"):
+        return "REGRESSED"  # a list that excuses the departure does not make it one that was there
     return None if before.verdict == now.verdict else "CHANGED"
 
 
