@@ -58,11 +58,9 @@ class Soak:
         order = list(session.items)
         try:
             while len(self._measures) < LEAST or time.monotonic() - began < self._seconds:
-                following = list(order)
-                Random(f"{self._seed} {len(self._measures)}").shuffle(following)
-                self._round(session, order, following[0])
+                self._round(session, order)
                 self._measures.append(self._measure(port, real=choice.kind == "nic"))
-                order = following
+                Random(f"{self._seed} {len(self._measures)}").shuffle(order)
                 if self._blocked or quarantined(self.config) is not None:
                     break
         finally:
@@ -83,9 +81,10 @@ class Soak:
         begin_row(self.config)  # its calls hold what the last row made
         return measure(port, real=real)
 
-    def _round(self, session: pytest.Session, order: list[pytest.Item], after: pytest.Item) -> None:
-        """`after`: the first row of the next round; nothing that the session has open is closed between them."""
-        for item, following in zip(order, [*order[1:], after], strict=True):
+    def _round(self, session: pytest.Session, order: list[pytest.Item]) -> None:
+        """What the session has open is not closed between rounds. The next row may be this one: it is not named."""
+        rest: Any = session
+        for item, following in zip(order, [*order[1:], rest], strict=True):
             if self._measures:
                 self._again(item, following)
             else:

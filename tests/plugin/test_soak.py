@@ -96,6 +96,14 @@ def test_each_round_has_the_same_rows_in_an_order_of_its_own(acme: Project) -> N
     assert orders(acme) != first
 
 
+def test_one_row_is_run_again_too(acme: Project) -> None:
+    """The last row of a round may be the first one of the next."""
+    done = acme.mkeyspec("run", "cases/a.mks::copies[n=1]", "--device", "acme", "--soak", "0")
+    assert done.code == 0, done.out
+    assert "3 rounds, 3 rows in" in done.out
+    assert "1 passed, 0 failed, 0 skipped on acme" in last_line(done)
+
+
 def test_what_grows_is_named_and_fails_the_run(acme: Project) -> None:
     done = acme.mkeyspec("run", "cases", "--device", "acme:leaks", "--soak", "0")
     assert done.code == 1
