@@ -194,6 +194,8 @@ def _words(options: argparse.Namespace, cargo: Cargo) -> list[str]:
     for option, value in (
         ("--deadline", options.deadline),
         ("--quarantine", options.quarantine),
+        ("--soak", options.soak),
+        ("--soak-seed", options.soak_seed),
         ("--profile", options.profile),
         ("--shard", options.shard),
         ("-n", options.workers),
