@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,7 +35,10 @@ from mkeyspec.device.protocol import (
     WorkRequest,
     Write,
 )
-from tests.quality.subject import PROFILE, Bench, rows
+from tests.quality.subject import PROFILE, ROOT, Bench, rows
+
+GRANTED = re.compile(r"\.max_(entries|inline_data)")
+"""What the text of a case calls a number that the device granted."""
 
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = (
     int(one) for one in (Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ)
@@ -128,6 +132,32 @@ def _told(entry: object) -> int:
 def test_no_row_is_red_on_a_device_that_is_right(device: type[Model]) -> None:
     bench = Bench(lambda: device(PROFILE), 5.0)
     red = [(row.id, out.text) for row in rows(most=1) if not (out := bench.run(row)).green and out.status != "skip"]
+    assert red == []
+
+
+class MoreInline(Model):
+    """A QP has more inline data than was asked for (ibv_create_qp(3)), where any was (LST-03: else 4 SGEs fit)."""
+
+    def _room(self, attributes: QpAttributes) -> Room:
+        asked = attributes.max_inline_data
+        return super()._room(replace(attributes, max_inline_data=max(asked, 1100) if asked > 60 else asked))
+
+
+LONG = replace(PROFILE, wqe_max=4096)
+GENEROUS = {
+    "entries": lambda: Model(replace(PROFILE, entries_rounding=64)),  # more than fit into a work request
+    "inline": lambda: MoreInline(LONG),
+    "both": lambda: MoreInline(replace(LONG, entries_rounding=64)),
+}
+"""Devices that grant more than was asked for; mlx5dv_create_mkey(3): max_entries is no fewer."""
+
+
+@pytest.mark.parametrize("device", GENEROUS)
+def test_no_row_is_red_on_a_device_that_grants_more(device: str) -> None:
+    paths = [path for path in ROOT.glob("cases/**/*.mks") if GRANTED.search(path.read_text(encoding="utf-8"))]
+    assert ROOT / "cases/layout/limits.mks" in paths
+    bench = Bench(GENEROUS[device], 5.0)
+    red = [(row.id, out.text) for row in rows(paths, most=20) if not (out := bench.run(row)).green]
     assert red == []
 
 
