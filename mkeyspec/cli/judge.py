@@ -31,7 +31,7 @@ example:
   $ mkeyspec judge observed.bundle cases/signature -k crc32c
   $ mkeyspec judge observed.bundle --recorded-cases      # with the cases as they were in the run
 PATH: files, folders and items; without one, the files of this project that have rows in the bundle.
-Exit code: as of `run`; 1 too if the bundle is cut; 3 if no row can be judged."""
+Exit code: as of `run`; 1 too if the bundle is cut, or a row of it can't be judged or is not in the cases."""
 
 
 def add(commands: Any) -> None:

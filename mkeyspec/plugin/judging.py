@@ -67,6 +67,7 @@ class Judging:
         self.config = config
         self.bundle = bundle
         self._collected: set[str] | None = None
+        self._unjudged = False
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -82,9 +83,14 @@ class Judging:
             items[:] = kept
             config.hook.pytest_deselected(items=left)
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._unjudged = self._unjudged or getattr(report, "not_judged", "") == CODE
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.bundle.cut and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        """A row of the bundle without a verdict may be one that failed in the run: that is no success."""
+        partly = self.bundle.cut or self._unjudged or self._gone()
+        if partly and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -92,13 +98,24 @@ class Judging:
         if bundle.cut:
             rows = f"{len(bundle.ids)} row{'s' if len(bundle.ids) != 1 else ''}"
             write(f"error[MKS0953]: {bundle.path}: the bundle is cut: the {rows} before that are judged", red=True)
-        option = self.config.option
-        if self._collected is None or option.keyword or option.markexpr or any("::" in one for one in self.config.args):
-            return
-        gone = [id for id in bundle.ids if id not in self._collected]
+        gone = self._gone()
         if gone:
             what = "1 row of the bundle is" if len(gone) == 1 else f"{len(gone)} rows of the bundle are"
-            write(f"error[MKS0955]: {what} not in these cases, as {gone[0]}", yellow=True)
+            write(f"error[MKS0955]: {what} not in these cases, as {gone[0]}", red=True)
+
+    def _gone(self) -> list[str]:
+        """Rows of the bundle that are not in the cases, if all of these are judged. A file that is there, and that the
+        named paths leave out, is not looked at."""
+        option, args = self.config.option, self.config.args
+        if self._collected is None or option.keyword or option.markexpr or any("::" in one for one in args):
+            return []
+        here = self.config.invocation_params.dir
+        named = [Path(os.path.realpath(here / one)) for one in args]
+        files: dict[str, bool] = {}
+        for name in dict.fromkeys(id.partition("::")[0] for id in self.bundle.ids):
+            file = Path(os.path.realpath(self.config.rootpath / name))
+            files[name] = not file.is_file() or any(file.is_relative_to(one) for one in named)
+        return [id for id in self.bundle.ids if id not in self._collected and files[id.partition("::")[0]]]
 
 
 def register(config: pytest.Config) -> None:

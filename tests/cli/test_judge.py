@@ -82,7 +82,7 @@ def test_with_the_cases_of_today_and_of_the_run(suite: Project) -> None:
     assert "counter(64)\n" in (suite.path / "cases" / "a.mks").read_text()
     suite.put("cases/a.mks", CASES.replace("counter(n * 64)", "counter(n * 64 + 64)"))
     done = judged(suite, "-k", "passes")
-    assert done.code == 3, done.out
+    assert done.code == 1, done.out
     assert "3 skipped (3 MKS0954)" in done.out
     (result, *_) = run_of(suite, "b.ndjson").results.values()
     assert (result.verdict, result.code) == ("skipped", "MKS0954")
@@ -96,10 +96,34 @@ def test_rows_that_are_not_there(suite: Project) -> None:
     assert Counter(one[0] for one in said(suite, "b.ndjson").values()) == {"passed": 3}
     suite.put("cases/a.mks", CASES.replace("1, 2, 3", "1, 2"))
     done = judged(suite)
+    assert done.code == 1
     assert "error[MKS0955]: 1 row of the bundle is not in these cases, as cases/a.mks::passes[n=3]" in done.out
+    assert judged(suite, "-k", "passes").code == 0  # what is left out on purpose
     (suite.path / "cases" / "a.mks").rename(suite.path / "cases" / "b.mks")
     done = judged(suite)
     assert (done.code, "MKS0955" in done.err) == (2, True)
+
+
+def test_a_file_that_is_left_out_and_one_that_is_gone(suite: Project) -> None:
+    good = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
+    suite.put("cases/a.mks", good)
+    suite.put("cases/b.mks", good)
+    kept(suite, code=0)
+    assert judged(suite, "cases/a.mks").code == 0
+    (suite.path / "cases" / "b.mks").unlink()
+    done = judged(suite)
+    assert (done.code, "error[MKS0955]: 7 rows" in done.out) == (1, True), done.out
+
+
+def test_a_row_that_failed_and_can_not_be_judged_is_no_success(suite: Project) -> None:
+    kept(suite)
+    one = "    transmit k by send\n    expect wire == pick"
+    assert CASES.count(one) == 1
+    suite.put("cases/a.mks", CASES.replace(one, f"    transmit k by send\n{one}"))
+    done = judged(suite)
+    assert "2 skipped (2 MKS0954)" in done.out or "MKS0954" in done.out
+    assert "0 failed" in done.out
+    assert done.code == 1
 
 
 def test_a_killed_run_keeps_the_rows_that_ended(suite: Project) -> None:
