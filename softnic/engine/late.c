@@ -5,7 +5,7 @@
  *
  * What a message brings is late, too: it is in memory before the message's receive is completed,
  * and what an RDMA WRITE brings before a later message of the QP is received, or read (IBTA 9.5,
- * o9-20). Of a QP it stays in order. */
+ * o9-20), or once the requester's queue is drained. Of a QP it stays in order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +62,9 @@ bool late_scatter(struct qp *qp, const struct piece *piece, size_t pieces, const
     if (!memory_readable(piece, pieces)) return false;
     struct load *load = malloc(sizeof *load + pieces * sizeof *piece + length);
     if (!load) return false;
-    enum { TIMES = 16 }; /* so that a program looks before it is there */
+    /* So that a program looks before it is there; less than the time after which nothing is waited
+     * for where no later message can be sent (5 ms). */
+    enum { TIMES = 4 };
     uint64_t due = now() + 1000ull * TIMES * (1 + draw(personality()->late_us));
     if (due < qp->late) due = qp->late;
     qp->late = due;

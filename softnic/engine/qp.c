@@ -143,6 +143,7 @@ bool qp_end_round(struct qp *qp, uint64_t *next) {
 
 void qp_sq_drained(struct qp *qp) {
     qp->draining = false;
+    late_unload(NULL); /* of what went out before nothing is under way, and no message can follow */
     event_qp(qp, EVENT_SQ_DRAINED);
 }
 

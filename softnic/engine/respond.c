@@ -145,9 +145,9 @@ static enum violation take_in(struct transfer *to, struct message *message, bool
     return *source ? BAD_MEMORY : transfer_absorb(to, message->payload);
 }
 
-/* What an unreliable connection brings is in order with nothing that the requester can see. */
+/* Of RC alone: there a message of no bytes can follow, so that a program can know. */
 static void come_late(struct qp *qp) {
-    if (personality()->late_us && reliable(qp)) theirs.late = qp;
+    if (personality()->late_us && qp->attr.type == QP_RC) theirs.late = qp;
 }
 
 static void respond_send(struct qp *qp, struct message *message, struct answer *answer) {
