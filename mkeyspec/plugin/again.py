@@ -6,6 +6,8 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
+from mkeyspec.plugin.settings_defaults import deadline_of
+
 if TYPE_CHECKING:
     import pytest
 
@@ -16,7 +18,7 @@ _OPTIONS: tuple[tuple[str, str, object], ...] = (
     ("--expectations", "--expectations", []),
     ("--waivers", "--waivers", []),
     ("--require", "--require", []),
-    ("--deadline", "--deadline", 5.0),
+    ("--deadline", "--deadline", None),
     ("--allow-busy-port", "--allow-busy-port", False),
     ("--gid-index", "--gid-index", None),
     ("--path-mtu", "--path-mtu", None),
@@ -34,6 +36,7 @@ def command_of(config: pytest.Config, id: str) -> str:
         words = ["mkeyspec", "judge", os.path.relpath(device.removeprefix(_BUNDLE)), id]
     for option, name, usual in _OPTIONS:
         value = config.getoption(option)
+        usual = deadline_of(device) if option == "--deadline" else usual
         if value == usual or (option == "--device" and words[1] == "judge"):
             continue
         for one in value if isinstance(value, list) else [value]:

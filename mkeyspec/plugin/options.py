@@ -107,7 +107,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--deadline",
         type=float,
         metavar="S",
-        help="longest wait for anything a device owes, in seconds (default: 5)",
+        help="longest wait for anything a device owes, in seconds (default: 5, on an RDMA device of this machine 30)",
     )
     group.addoption(
         "--case-profile",

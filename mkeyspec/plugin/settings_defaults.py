@@ -10,13 +10,24 @@ from typing import Any
 
 import pytest
 
+from mkeyspec.device.protocol import Unavailable
+from mkeyspec.device.select import parse
 from mkeyspec.files.project import OtherCheckout, project_of
 from mkeyspec.files.settings import Settings, settings_for
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.plugin.option_values import read_levels
 from mkeyspec.project.settings import checked_settings, levels_of
 
-DEVICE, DEADLINE = "model", 5.0
+DEVICE, DEADLINE, NIC_DEADLINE = "model", 5.0, 30.0
+"""A NIC gives up a lost peer when its firmware says so: it may have a least timeout, and adaptive retransmission."""
+
+
+def deadline_of(device: str) -> float:
+    """What `--deadline` is where it is not given, in seconds."""
+    try:
+        return NIC_DEADLINE if parse(device).kind == "nic" else DEADLINE
+    except Unavailable:
+        return DEADLINE  # whoever opens it says what is wrong
 
 
 def settle_device(options: argparse.Namespace, here: Path) -> None:
@@ -41,7 +52,7 @@ def settle(config: pytest.Config) -> None:
         if settings.cases and config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
             config.args = [os.path.relpath(path, here) for path in settings.cases]
     option.device = DEVICE if option.device is None else option.device
-    option.deadline = DEADLINE if option.deadline is None else option.deadline
+    option.deadline = deadline_of(option.device) if option.deadline is None else option.deadline
 
 
 def tell(node: Any) -> None:
