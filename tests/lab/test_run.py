@@ -31,10 +31,10 @@ python = "{folder}/gone"
 reach = "popen//env:PYTHONPATH={folder}/other"
 
 [hosts.gateway]
-reach = "popen//env:ROLE=gateway//env:PIDS={folder}"
+reach = "popen//env:ROLE=gateway//env:PIDS={folder}//env:TMPDIR={folder}"
 
 [hosts.stops]
-reach = "popen//env:ROLE=stops//env:PIDS={folder}"
+reach = "popen//env:ROLE=stops//env:PIDS={folder}//env:TMPDIR={folder}"
 deadline = 10
 
 [hosts.run]
@@ -128,7 +128,7 @@ def test_all_is_printed_and_the_exit_code_is_the_worst(done: Done, project: Proj
 def test_no_process_stays(project: Project, runs: dict[str, Run]) -> None:
     for role in ("gateway", "stops", "run", "process"):
         for pid in (project.path / role).read_text().split():
-            end = time.monotonic() + 30
+            end = time.monotonic() + 15
             while _is_there(int(pid)) and time.monotonic() < end:
                 time.sleep(0.05)
             assert not _is_there(int(pid)), role
