@@ -35,6 +35,9 @@ FIRST_WR_ID = 1 << 32
 """The first wr_id of the rig. Messages distinguish it from the `id n` of a case."""
 
 
+_U32 = 0xFFFF_FFFF
+"""struct ibv_qp_cap: max_inline_data is a uint32_t."""
+
 _Object = TypeVar("_Object")
 
 
@@ -264,6 +267,9 @@ class CaseState:
         self.pairs[pair.name] = pair
         asked = pair.attributes.max_inline_data
         for end in (pair.owner,) if pair.attributes.type == "dci" else pair.ends:
+            if end.qp.max_inline_data > _U32:
+                granted = end.qp.max_inline_data
+                raise Less(f"max_inline_data of the {end.side}'s QP is {granted:#x}, and its member has 32 bits")
             if end.qp.max_inline_data < asked:
                 granted = end.qp.max_inline_data
                 raise Less(f"max_inline_data of the {end.side}'s QP is {granted}, and {asked} was asked for")
