@@ -60,8 +60,8 @@ def _ticket(options: argparse.Namespace) -> int:
         raise Failure("MKS0905", f"-o {options.output}: name an archive, {', '.join(f'*{one}' for one in SUFFIXES)}")
     if options.most < 1:
         raise Failure("MKS0905", f"--most {options.most}: a ticket has a row at least")
-    (run,) = runs_of([options.results] if options.results is not None else [])
-    wrong = [one for one in results_of(run) if one.verdict in WRONG and "::" in one.id]
+    run = _one_device(runs_of([options.results] if options.results is not None else []))
+    wrong = _wrong(run)
     chosen = _named(run, options.rows) if options.rows else _first_of_causes(run, wrong, options.most)
     if not chosen:
         print(
@@ -79,6 +79,24 @@ def _ticket(options: argparse.Namespace) -> int:
     lacks = f"; {len(contents.missing)} things could not be read, see README.md" if contents.missing else ""
     print(f"mkeyspec: {os.path.relpath(path)}: {len(files)} files, {rows}{left}{lacks}")
     return OK
+
+
+def _wrong(run: Run) -> list[Result]:
+    return [one for one in results_of(run) if one.verdict in WRONG and "::" in one.id]
+
+
+def _one_device(runs: Sequence[Run]) -> Run:
+    """A ticket is about one device. Of a run in a lab: the only one with rows that went wrong. Raises Failure
+    (MKS0905) if there are several."""
+    counts = {one.path.parent: len(_wrong(one)) for one in runs}
+    candidates = [one for one in runs if counts[one.path.parent]] or list(runs)
+    if len(candidates) == 1:
+        return candidates[0]
+    choices = ", ".join(
+        f"--results {os.path.relpath(path)} ({counts[path]} {'row' if counts[path] == 1 else 'rows'} went wrong)"
+        for path in (one.path.parent for one in candidates)
+    )
+    raise Failure("MKS0905", f"the run has {len(runs)} devices, and a ticket is about one: {choices}")
 
 
 def _named(run: Run, ids: Sequence[str]) -> list[Result]:

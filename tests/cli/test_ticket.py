@@ -165,3 +165,27 @@ def test_a_row_that_passed_can_be_named(lab: Path) -> None:
     put(PASSED)
     assert main(["ticket", "--results", "r.ndjson", PASSED.id]) == 0
     assert any(path.endswith("repro.c") for path in files())
+
+
+def in_lab(device: str, *records: Record) -> None:
+    path = Path("reports/r", device, "results.ndjson")
+    path.parent.mkdir(parents=True)
+    run_of(path, *records, begin=BEGIN, about=(DEVICE,))  # type: ignore[arg-type]
+
+
+def test_a_run_of_a_lab_names_the_devices_to_choose_from(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    in_lab("a", result(1), PASSED)
+    in_lab("b", result(1), result(2))
+    in_lab("c", PASSED)
+    assert main(["ticket", "--results", "reports/r"]) == 2
+    text = capsys.readouterr().err
+    assert "error[MKS0905]: the run has 3 devices, and a ticket is about one: " in text
+    assert "--results reports/r/a (1 row went wrong), --results reports/r/b (2 rows went wrong)" in text
+    assert main(["ticket", "--results", "reports/r/b"]) == 0
+
+
+def test_of_a_lab_the_only_device_with_a_failure_is_meant(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    in_lab("a", PASSED)
+    in_lab("b", result(1))
+    assert main(["ticket", "--results", "reports/r"]) == 0
+    assert "1 row" in capsys.readouterr().out
