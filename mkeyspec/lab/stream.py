@@ -14,6 +14,7 @@ from mkeyspec.report.record import (
     WRONG,
     Begin,
     DeviceInfo,
+    End,
     Items,
     Record,
     Result,
@@ -25,6 +26,8 @@ from mkeyspec.report.record import (
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 """Of a folder's name."""
+_FAILED = 1
+"""pytest's exit code of a run with rows that went wrong."""
 ITSELF = "the device"
 """The id of what is said of a device and not of a row."""
 
@@ -119,7 +122,9 @@ class UnitStream:
         unknown = not self.ids and (self.selected > self.done or not self.done)
         if unknown:
             results.append(Result(ITSELF, verdict, code=code, message=why, text=text))
-        self._write(*results)
+        # What is missing has been told: a stream without an end would have one more cause, MKS2012.
+        self._write(*results, *(() if self.ended else (End(0.0, _FAILED),)))
+        self.ended = True
         self.counts[verdict] += len(results)
         self._results.update(dict.fromkeys(left))
         return len(left)

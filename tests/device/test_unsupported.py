@@ -20,6 +20,8 @@ else:
     import tomli as tomllib
 
 LACKS: list[dict[str, Any]] = tomllib.loads((ROOT / "tests/device/unsupported.toml").read_text())["lack"]
+AGAIN = {"mkeyspec/device/verbs/peer/process.py call"}
+"""What the station of a peer has raised is raised again here; its own place is listed."""
 MODEL = ("mkeyspec/device/model/section.py", "mkeyspec/device/model/wqe.py")
 
 
@@ -45,7 +47,7 @@ def needs(lines: list[str]) -> set[str]:
 
 
 def test_each_place_that_raises_it_is_listed() -> None:
-    assert places() == {lack["place"] for lack in LACKS}
+    assert places() == {lack["place"] for lack in LACKS} | AGAIN
 
 
 @pytest.mark.parametrize("lack", LACKS, ids=lambda lack: f"{lack['place'].split()[1]}-{lack['need']}")

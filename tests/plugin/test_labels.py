@@ -100,7 +100,7 @@ NOT_ABOUT_THE_DEVICE = {
     # the machine, or what the options ask for
     "MKS2007", "MKS2008", "MKS2009", "MKS2010", "MKS2011", "MKS2012", "MKS2014", "MKS2015", "MKS2016",
     "MKS2107", "MKS2108", "MKS2111",  # the case itself
-    "MKS2206", "MKS2207",  # nothing can be judged from here on
+    "MKS2206", "MKS2207", "MKS2208",  # nothing can be judged from here on
     "MKS2301", "MKS2303",  # a list that is out of date
 }  # fmt: skip
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -288,7 +287,8 @@ def test_a_call_that_does_not_come_back(project: Project, workers: list[str]) ->
         assert "error[MKS2010]: the device did not come back from a call within 4.1 s" in done.out
         assert done.counts == {"passed": 3, "error": 1}
     else:
-        assert done.code == -signal.SIGABRT
+        assert done.code == 1  # the session is in a child process, which was ended
+        assert "pytest's process ended by signal 6 before all rows were run" in done.out + done.err
         assert "error[MKS2010]" in done.err
         assert "within 4.1 s: in cases/test_b.py::test_hangs; process" in done.err
         assert 'test_b.py", line 8 in test_hangs' in done.err
