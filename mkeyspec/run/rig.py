@@ -6,12 +6,13 @@ import operator
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from mkeyspec import plan
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Device, DeviceLost, Refused, Unsupported
+from mkeyspec.device.protocol import Capabilities, Device, DeviceLost, Info, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Lacks, Need, Step
 from mkeyspec.run import diagnosis, health_check
 from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState
@@ -67,9 +68,8 @@ class Rig:
         self.around = around if around is not None else Surroundings()
         self.verdict = Verdict()
         self.doubts = Doubts()
-        self.capabilities = device.capabilities()
+        self.capabilities, self._info = _told_by(device)
         """What rows may need, from the opening of the device on."""
-        self._info = device.info()
         self._case: CaseInfo | None = None
         self._executor: Executor | None = None
         self._at = At(1, 1)
@@ -123,7 +123,7 @@ class Rig:
     def take_over(self, device: Device) -> None:
         """Continue with a device that was opened again: no case is running. Nothing is blocked any more, unless the
         device says other things of itself than before: rows would be skipped for what it lacks now."""
-        capabilities, info = device.capabilities(), device.info()
+        capabilities, info = _told_by(device)
         if self._blocked is not None and (capabilities, info) != (self.capabilities, self._info):
             lacks = ", ".join(sorted(self.capabilities.offers - capabilities.offers))
             symptom = f"opened again, it is another device{f': it lacks {lacks}' if lacks else ''}"
@@ -365,6 +365,12 @@ def _refused(at: At, refusal: Refused) -> Failure:
 
 def _odd(at: At, odd: NoErrno) -> Failure:
     return Failure("MKS2007", at, f"the device failed: {odd}", hard=True)
+
+
+def _told_by(device: Device) -> tuple[Capabilities, Info]:
+    """What a device says of itself now: copies, since it may change the objects that it gave."""
+    offers, info = device.capabilities(), device.info()
+    return Capabilities(frozenset(offers.offers), dict(offers.values)), replace(info, versions=dict(info.versions))
 
 
 def _died(at: At, error: BaseException) -> Failure:

@@ -8,11 +8,11 @@ import pytest
 
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import Capabilities
+from mkeyspec.device.protocol import Capabilities, Info
 from mkeyspec.plan import Comparison
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
-from mkeyspec.run.verdict import CaseFailed, CaseInfo
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo
 from mkeyspec.value.live import Live
 
 FULL = Model().capabilities()
@@ -57,6 +57,47 @@ def test_a_row_is_not_skipped_for_what_the_device_lacked_once(
         begun(Answers(*answers), need)
     assert isinstance(raised.value, CaseFailed)
     assert [one.code for one in raised.value.failures] == [code]
+
+
+class Refreshes(Model):
+    """Keeps one object for what it says of itself, and changes what is in it."""
+
+    def __init__(self) -> None:
+        super().__init__(Profile())
+        self.told = Capabilities(FULL.offers, dict(FULL.values))
+        self.provenance = Info("a", versions={"kernel": "6.1"})
+
+    def capabilities(self) -> Capabilities:
+        return self.told
+
+    def info(self) -> Info:
+        return self.provenance
+
+
+def test_a_row_is_not_skipped_for_a_number_that_the_device_changes_in_place() -> None:
+    device = Refreshes()
+    rig = Rig(device, Profile(), Expectations())
+    device.told.values["max_wr_memcpy_length"] = 0
+    assert rig.begin(CaseInfo("a", "a.mks", needs=(LONG,))) == []
+    rig.finish()
+    above = Comparison(Live("device", "max_wr_memcpy_length"), ">", FULL.values["max_wr_memcpy_length"])
+    with pytest.raises(CaseFailed) as raised:
+        rig.begin(CaseInfo("b", "a.mks", needs=(above,)))
+    assert [one.code for one in raised.value.failures] == ["MKS2014"]
+
+
+@pytest.mark.parametrize("name", ["told", "provenance"])
+def test_a_device_that_is_opened_again_is_compared_with_what_it_said_first(name: str) -> None:
+    device = Refreshes()
+    rig = Rig(device, Profile(), Expectations())
+    rig._blocked = Blocked("a", "wedged")
+    if name == "told":
+        device.told.values["max_qp_wr"] = 16
+    else:
+        device.provenance.versions["kernel"] = "6.2"
+    rig.take_over(device)
+    assert rig.blocked is not None
+    assert "it is another device" in rig.blocked.symptom
 
 
 @pytest.mark.parametrize(("answer", "need"), [(LESS, "crypto"), (SHORT, LONG)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from mkeyspec.abi.constants import ALWAYS_TOLD, CAPABILITIES, DEVICE_NUMBERS
 from mkeyspec.device.kit.bench import Bench, fail
 
@@ -14,7 +16,7 @@ def test_info_names_the_device(bench: Bench) -> None:
 
 
 def test_info_stays(bench: Bench) -> None:
-    before = bench.device.info()
+    before = deepcopy(bench.device.info())
     bench.device.release(healthy=True)
     if bench.device.info() != before:
         fail(f"info() gives {bench.device.info()}, and before {before}", "info() is of the device, not of the case")
@@ -31,7 +33,7 @@ def test_capabilities_exist(bench: Bench) -> None:
 
 
 def test_capabilities_stay(bench: Bench) -> None:
-    before = bench.device.capabilities()
+    before = deepcopy(bench.device.capabilities())
     bench.transfer(bench.pair())
     bench.device.release(healthy=True)
     if bench.device.capabilities() != before:

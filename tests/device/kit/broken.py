@@ -83,6 +83,21 @@ class LosesAnOffer(Model):
         return replace(found, offers=found.offers - {"atomic"}) if self.cases % 2 else found
 
 
+class RefreshesItsNumbers(Model):
+    """In the object that it has given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = replace(found := super().capabilities(), values=dict(found.values))
+
+    def capabilities(self) -> Capabilities:
+        return self.told
+
+    def release(self, *, healthy: bool) -> None:
+        self.told.values["max_wr_memcpy_length"] += 1
+        super().release(healthy=healthy)
+
+
 class TellsNoNumbers(Model):
     def capabilities(self) -> Capabilities:
         return replace(super().capabilities(), values={})
