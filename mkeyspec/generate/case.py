@@ -68,6 +68,12 @@ class Case:
         """Bytes that no other value of the case has."""
         return values.noise(length, self.rng.randrange(1 << 16))
 
+    def news(self, length: int, held: bytes) -> Value:
+        """As `noise`, but not the bytes that are there already."""
+        while (made := self.noise(length)).data == held:
+            pass
+        return made
+
     def key(self, *, signature: bool = False, crypto: bool = False) -> Key:
         """A new key, declared."""
         rng = self.rng

@@ -21,7 +21,7 @@ def request(case: Case, key: Key) -> None:
     if {"local_write", "remote_write"} & key.access:
         ways.append(_part_in)
     if "remote_atomic" in key.access:
-        ways += [_atomic] * 2
+        ways += [_atomic] * 6
     rng.choice(ways)(case, key)
 
 
@@ -72,7 +72,7 @@ def _changed(case: Case, key: Key, first: int, new: Value) -> None:
 def _part_in(case: Case, key: Key) -> None:
     first, length = _span(case, key)
     way = case.rng.choice([way for way, right in life.WAYS_IN.items() if right in key.access])
-    new = case.script.let("data", case.noise(length))
+    new = case.script.let("data", case.news(length, case.held[key.name].part(first, length).data))
     case.script.line(f"receive {new.text} into {key.name}[{first} +: {length}] by {way}")
     _changed(case, key, first, new)
     case.script.draws("offset: in", "LAY-05")
@@ -148,7 +148,7 @@ def _copied_in(case: Case, key: Key) -> None:
     qp = _copy_qp(case)
     first, length = _span(case, key)
     name = case.script.name_of("copy")
-    new = case.script.let("data", case.noise(length))
+    new = case.script.let("data", case.news(length, case.held[key.name].part(first, length).data))
     case.script.line(f"memory {name} = {new.text}")
     case.script.line(f"memcpy {name} to {key.name}[{first} +: {length}] on {qp}")
     _changed(case, key, first, new)
