@@ -18,6 +18,7 @@ from mkeyspec.plugin.case_report import blocked_report, row_verdict
 from mkeyspec.plugin.evidence import calls_of_failed
 from mkeyspec.plugin.quarantine import WEDGED
 from mkeyspec.plugin.report_properties import case_properties
+from mkeyspec.plugin.unseen_departures import SHOWN
 from mkeyspec.run.marks import CaseMark, case_of, row_needs
 from mkeyspec.run.verdict import Blocked
 
@@ -47,6 +48,8 @@ class RowReports:
             if mark is not None:
                 report.__dict__[ATTRIBUTE] = _row(item, mark)
             verdict = row_verdict(item)
+            if verdict is not None and verdict.shown is not None:
+                report.__dict__[SHOWN] = verdict.shown
             if verdict is not None and verdict.unhealthy:
                 report.__dict__[WEDGED] = verdict.unhealthy
         return report

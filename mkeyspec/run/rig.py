@@ -98,6 +98,7 @@ class Rig:
             self._same(case)
             self._required(case, unmet)
             self.around.passed_by(case.id, unmet)
+            self.verdict.shown = []
             return unmet
         self._case, self._at = case, case.at
         numbers = self.capabilities.values

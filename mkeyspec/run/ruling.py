@@ -167,3 +167,4 @@ class Rulings:
                 message = f"the device keeps to the page here, and {file} lists it for {id}"
                 self.fail(Failure("MKS2301", at, message, (("listed", seen), ("fix", f"take {id} out of {file}"))))
         self.verdict.absent += dict.fromkeys(id for id, _, _ in unseen if id not in told)
+        self.verdict.shown = sorted(self._shown)

@@ -120,6 +120,8 @@ class Verdict:
     absent: list[str] = field(default_factory=list)
     """Departures listed for this device and named without a value (`known ID`) that this row did not show. That is a
     failure of the case if no row shows them, not of one row, since some rows may follow the page."""
+    shown: list[str] | None = None
+    """The departures that this row did show; None of a row that ended early and may have shown more."""
 
 
 _OF_STEPS = ("MKS2001", "MKS2002", "MKS2003", "MKS2004", "MKS2005", "MKS2006", "MKS2013")

@@ -99,6 +99,60 @@ def test_some_rows_alone_prove_nothing(known: Project, row: str) -> None:
     assert known.pytest("--expectations=list.toml", f"cases/a.mks::keeps_to_the_page[{row}]").code == 0
 
 
+OTHERS = """\
+mks 1
+suite "rows that can't show it"
+
+case one_is_skipped
+    verifies LST-01
+    for crc in crc32, crc32c
+    memory m = counter(512)
+    mkey k { block_signature }
+    configure k { layout list(m); signature { wire crc(ones) every 512 } }
+    transmit k by send
+    expect wire == framed(counter(512), crc(ones) every 512)        known X-DIFF-22 any
+
+case one_does_not_name_it
+    verifies LST-01
+    for n in 1, 2
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    if n == 1 {
+        expect wire == m            known X-DIFF-22 any
+    } else {
+        expect wire == m
+    }
+
+case one_is_over_before
+    verifies LST-01
+    for n in 1, 2
+    memory m = counter(64)
+    mkey k
+    mkey o
+    if n == 2 {
+        configure o { layout list(m) }
+            rejected at complete with EINVAL                        known X-DIFF-23 accepted
+    }
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == m                known X-DIFF-22 any
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_rows_that_cant_show_it_are_no_rows_that_do(known: Project, workers: list[str]) -> None:
+    known.put("cases/a.mks", OTHERS)
+    known.put("list.toml", LIST.replace(" }", ", X-DIFF-23 = 'another' }"))
+    known.put("less.toml", "without = ['signature.crc32c']")
+    done = known.pytest("cases", "--expectations=list.toml", "--device-profile=less.toml", *workers)
+    assert done.code == 1
+    assert done.counts == {"passed": 4, "skipped": 1, "xfailed": 1, "failed": 2}
+    for line in (4, 13):
+        assert f"cases/a.mks:{line}: error[MKS2301]" in done.out
+
+
 def test_what_is_not_listed_is_not_missed(known: Project) -> None:
     done = known.pytest("cases")
     assert done.counts == {"passed": 3, "failed": 1}
