@@ -233,7 +233,7 @@ class CaseState:
             raise Less(f"`{name}` was registered as {text.format(*given)}, and {text.format(*asked)} was asked for")
         self._canary += 1
         buffer = Buffer(name, at, memory, length, self._canary, data, self.taken)
-        self.device.write(memory, 0, buffer.content)
+        self.device.write(memory, 0, buffer.content.tobytes())  # a copy: what is expected stays the rig's own
         return buffer
 
     def all_buffers(self) -> Iterator[Buffer]:

@@ -30,7 +30,7 @@ def symptom(device: Device, deadline: float) -> str:
         peer = device.memory("peer", 2 * LENGTH, access=int(MR_ACCESS))
         for number, (qp, source, target) in enumerate(((pair.owner, owner, peer), (pair.peer, peer, owner)), 1):
             data = canary(number, LENGTH)
-            device.write(source, 0, data)
+            device.write(source, 0, data.tobytes())
             sge = Sge(source.addr, LENGTH, source.lkey)
             request = Write(number, int(SendFlag.SIGNALED), (sge,), target.addr + LENGTH, target.rkey)
             if errno := device.post(qp, [request]):

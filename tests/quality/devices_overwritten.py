@@ -7,6 +7,8 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
+import numpy as np
+
 from mkeyspec.device.protocol import Completion, Configure, Memory, Read, Send, Sge, WorkRequest, Write
 from mkeyspec.run.buffer import Bytes
 from tests.quality.devices import device
@@ -39,6 +41,26 @@ class Changes(Disturbance):
 for _type in (Configure, Read, Send, Write):
     device(f"changes_a_byte_at_{_type.__name__.lower()}")(partial(Changes, "post", _type))
 device("changes_a_byte_at_mkey_check")(partial(Changes, "mkey_check"))
+
+
+class KeepsTheArray(Changes):
+    """It takes the array that the host stores over a whole buffer as the buffer, as a driver registers memory."""
+
+    def __init__(self) -> None:
+        super().__init__("post", Write)
+        self.arrays: list[bytes | Bytes] = []
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        changed = self.done
+        found = super().call(tap, name, number, go, args)
+        if name == "write":
+            self.arrays.append(args[2])
+        if self.done and not changed and isinstance(self.arrays[0], np.ndarray) and self.arrays[0].flags.writeable:
+            self.arrays[0][GUARD + AT] = tap.device.read(tap.record.regions[0].memory, GUARD + AT, 1)[0]
+        return found
+
+
+device("keeps_the_array")(KeepsTheArray)
 
 
 class LandsAPart(Disturbance):

@@ -66,6 +66,20 @@ def test_bytes_come_back(bench: Bench) -> None:
         fail("a store changes another buffer", "each buffer has bytes of its own")
 
 
+def test_a_store_is_a_copy(bench: Bench) -> None:
+    memory, data = bench.memory("owner", bytes(16)), np.arange(16, dtype=np.uint8)
+    given = data.copy()
+    bench.device.write(memory, 0, given)
+    given[:] = 0xFF
+    if not np.array_equal(got := bench.device.read(memory, 0, 16), data):
+        fail(f"the host changes its array after write(), and read() gives {got.tobytes().hex()}", "the data is copied")
+    given[:] = data
+    bench.device.write(memory, 0, given)
+    bench.device.write(memory, 0, bytes(16))
+    if not np.array_equal(given, data):
+        fail("a store changes the array that the store before it gave", "the data is copied")
+
+
 @pytest.mark.parametrize(("offset", "length"), [(8, 16), (16, 1), (-1, 2)])
 def test_bytes_outside_are_refused(bench: Bench, offset: int, length: int) -> None:
     memory = bench.memory("owner", bytes(16))

@@ -35,7 +35,8 @@ class Device(Protocol):
         ...
 
     def write(self, memory: Memory, offset: int, data: bytes | npt.NDArray[np.uint8]) -> None:
-        """The host stores into a buffer. Refused where the buffer has no such bytes."""
+        """The host stores into a buffer. The data is copied: the device keeps no array of the caller's, nor writes to
+        it. Refused where the buffer has no such bytes."""
         ...
 
     def read(self, memory: Memory, offset: int, length: int) -> npt.NDArray[np.uint8]:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.protocol import (
     AsyncEvent,
@@ -96,6 +99,23 @@ class RefreshesItsNumbers(Model):
     def release(self, *, healthy: bool) -> None:
         self.told.values["max_wr_memcpy_length"] += 1
         super().release(healthy=healthy)
+
+
+class KeepsTheArray(Model):
+    """That the host stored over a whole buffer, as the buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrays: dict[int, npt.NDArray[np.uint8]] = {}
+
+    def write(self, memory: Memory, offset: int, data: bytes | npt.NDArray[np.uint8]) -> None:
+        super().write(memory, offset, data)
+        if isinstance(data, np.ndarray) and len(data) == memory.length:
+            self.arrays[memory.handle] = data
+
+    def read(self, memory: Memory, offset: int, length: int) -> npt.NDArray[np.uint8]:
+        kept = self.arrays.get(memory.handle)
+        return super().read(memory, offset, length) if kept is None else kept[offset : offset + length]
 
 
 class TellsNoNumbers(Model):
