@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mkeyspec.cli.session import Failure
-from mkeyspec.files.project import SUFFIX, find_sources, project_of, real_path
+from mkeyspec.files.project import SUFFIX, find_sources, project_of, real_path, refuse_name
 from mkeyspec.files.settings import Settings
 from mkeyspec.project.settings import checked_settings
 
@@ -53,6 +53,8 @@ def given_paths(paths: Iterable[str]) -> list[Path]:
 
 
 def be_a_source(path: Path, *suffixes: str) -> None:
-    """Raises Failure for a file with none of these suffixes."""
+    """Raises Failure for a file with none of these suffixes, Unreadable for a name that no id can contain."""
     if not path.is_dir() and path.suffix not in suffixes:
         raise Failure("MKS0903", f"{path} is no {SUFFIX} file")
+    if path.suffix == SUFFIX:
+        refuse_name(path)

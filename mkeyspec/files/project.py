@@ -37,6 +37,10 @@ _NOT_SEARCHED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules"
 """pytest's default for `norecursedirs`."""
 
 
+_OF_IDS = ("[", "::")
+"""What separates the parts of the id of a row."""
+
+
 class Unreadable(Exception):
     """A directory can't be searched, or a source has an invalid name; `str()` is one line with the fix."""
 
@@ -47,13 +51,22 @@ class Unreadable(Exception):
 
 
 def refuse_name(source: Path) -> None:
-    """Raises Unreadable for a name that is not UTF-8: reports, ids and modules could not contain it."""
+    """Raises Unreadable for a name that ids, reports and modules could not contain, or that nobody could run again.
+
+    pytest takes what follows the first `[` of an argument for the values of a row, and what follows `::` for a case.
+    """
     name = os.path.relpath(source)
     try:
         name.encode()
     except UnicodeEncodeError:
         spelt = os.fsencode(name).decode("utf-8", "backslashreplace")
         raise Unreadable(f"the name of {spelt} is not UTF-8; rename the file or its folder") from None
+    for part in _OF_IDS:
+        if part in name:
+            why = f"has `{part}`, so the id of its rows could not be told from those of another file"
+            raise Unreadable(f"the name of {name} {why}; rename the file or its folder")
+    if not name.isprintable():
+        raise Unreadable(f"the name of {name!r} has a control character; rename the file or its folder")
 
 
 class OtherCheckout(Exception):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 
+from mkeyspec.files.project import Unreadable, refuse_name
 from tests.plugin.project import CASES, Project
 
 WARNED = """\
@@ -35,6 +38,29 @@ def test_a_name_that_is_no_utf8_ends_the_session_in_one_line(suite: Project, wor
         assert told in done.out + done.err
         assert "Traceback" not in done.out + done.err
         assert done.code in (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("x[n=1].mks", "the name of x[n=1].mks has `[`"),
+        ("a[b]/x.mks", "the name of a[b]/x.mks has `[`"),
+        ("x::b.mks", "the name of x::b.mks has `::`"),
+        ("x\ny.mks", r"the name of 'x\ny.mks' has a control character"),
+    ],
+)
+def test_a_name_that_no_id_of_a_row_can_contain_is_refused(name: str, told: str) -> None:
+    """The rows ran, and their ids named another row, or none, to --row-ids, `again`, waivers and `compare`."""
+    with pytest.raises(Unreadable, match=re.escape(told)):
+        refuse_name(Path(name))
+
+
+def test_a_run_of_a_name_that_no_id_can_contain_ends_in_one_line(suite: Project) -> None:
+    (suite.path / "cases/x[n=1].mks").write_text(CASES)
+    for words in (["cases"], ["cases/x[n=1].mks::one[n=1]"]):
+        done = suite.mkeyspec("run", *words)
+        assert "error[MKS0801]: the name of cases/x[n=1].mks has `[`" in done.out + done.err
+        assert done.code == 2
 
 
 CAUSES = """\
