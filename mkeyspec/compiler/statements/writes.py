@@ -54,9 +54,10 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
         for part in (part for one in _receives(row, step.qp, not step.peer) for part in one.into):
             _write(row, Target(part, None), span, span, exact=False)
     for request in step.requests if through else ():
-        if both and (_is_wild(request) or _names_unknown(row, step)):
+        into = list(targets(request, waiting))
+        if both and (_is_wild(request) or any(_is_unknown(row, target.part.name) for target in into)):
             row.ledger.doubt(_everything(row), span)
-        for target in targets(request, waiting):
+        for target in into:
             if target.length == 0:
                 continue
             row.ledger.write_into(target.part.name)
@@ -317,8 +318,12 @@ def _everything(row: RowState) -> list[Segment]:
 
 
 def _names_unknown(row: RowState, step: plan.Step) -> bool:
-    keys = (row.state.mkey(name) for name in names_of(step))
-    return any(key is not None and key.unknown for key in keys)
+    return any(_is_unknown(row, name) for name in names_of(step))
+
+
+def _is_unknown(row: RowState, name: str) -> bool:
+    key = row.state.mkey(name)
+    return key is not None and key.unknown
 
 
 def _has_signature(row: RowState, name: str) -> bool:
