@@ -22,7 +22,7 @@ Look = Union[plan.Expect, plan.Snapshot, plan.Record, plan.Store, plan.Check, pl
 def of_bytes(state: CaseState, step: Look) -> Failure | None:
     """Before a statement reads bytes or stores some: wait until something after the WRITEs to these bytes has been
     received, or a quiet time has passed. Bytes that are as expected already need neither."""
-    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.written}
+    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.unheard()}
     if not written:
         return None
     buffers, writers = _of(state, step, written)
@@ -38,7 +38,7 @@ def of_bytes(state: CaseState, step: Look) -> Failure | None:
 def of_number(state: CaseState, subject: str, at: At) -> Failure | None:
     """As `of_bytes`, before a number is read out of a buffer or of a wire (`wire_subject`). What it is compared with is
     not known here: it may be a part of a calculation."""
-    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.written}
+    written = {at for pair in state.pairs.values() for end in pair.ends for at in end.unheard()}
     if not written:
         return None
     if subject.startswith("@"):
@@ -54,12 +54,12 @@ def of_requests(state: CaseState, step: plan.Step, own: End) -> Failure | None:
     which another queue has written: nothing orders the two. Requests of its `own` queue are in order."""
     ends = [end for pair in state.pairs.values() for end in pair.ends]
     inline = any(plan.options_of(request).inline for request in step.posted())
-    written = {at for end in ends if inline or end is not own for at in end.written}
+    written = {at for end in ends if inline or end is not own for at in end.unheard()}
     if not written:
         return None
     entries = list(touched(state.taken))
     mine = [one for number, one in entries if number == len(state.taken) - 1]
-    others = {at for end in ends if end is not own for at in end.written}
+    others = {at for end in ends if end is not own for at in end.unheard()}
     found: Failure | None = None
     for one in mine:
         ordered = one.reads | one.writes

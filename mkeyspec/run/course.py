@@ -20,14 +20,22 @@ BEFORE_THE_FIRST_BYTE = frozenset({
 that breaks a rule about lengths may have moved a part."""
 
 
+NOT_YET = 1 << 62
+"""A step that is not reached: the request is under way."""
+
+
 class Course:
     """`lost`: the steps after which a pair was connected again, so that its waiting receives are gone."""
 
-    __slots__ = ("_dues", "lost")
+    __slots__ = ("_dues", "_ended", "_open", "lost")
 
     def __init__(self) -> None:
         self._dues: dict[At, list[Due]] = {}
         """Of each place, the requests that were posted."""
+        self._open: dict[At, list[Due]] = {}
+        """Of each place, those that are not known to be over."""
+        self._ended: dict[At, int] = {}
+        """Of each place, the number of the step in which its requests were over, if they were not at once."""
         self.lost: set[At] = set()
 
     def ask(self, places: Iterable[At]) -> None:
@@ -38,6 +46,21 @@ class Course:
     def post(self, due: Due) -> None:
         """The driver took this one."""
         self._dues[due.at].append(due)
+        self._open.setdefault(due.at, []).append(due)
+
+    def step_ends(self, number: int) -> None:
+        """The step of this number has been carried out."""
+        for at, dues in list(self._open.items()):
+            self._ended[at] = number
+            if left := [due for due in dues if not due.over and not due.still]:
+                self._open[at] = left
+            else:
+                del self._open[at]
+
+    def until(self, at: At) -> int:
+        """The number of the last step in which a request of this place may have moved a byte, though another step has
+        posted it; -1: none."""
+        return self._ended.get(at, -1) if at not in self._open else NOT_YET
 
     def was_posted(self, at: At) -> bool:
         """False only of what is known to have been refused or aborted."""

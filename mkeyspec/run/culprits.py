@@ -20,7 +20,8 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.run.course import UNKNOWN, Course
 from mkeyspec.value.layout import Layout, Part
-from mkeyspec.value.live import is_known
+from mkeyspec.value.live import Int, is_known, known_number
+from mkeyspec.value.signature import Domain
 
 Span = tuple[str, int, int]
 """Bytes [start, end) of a buffer."""
@@ -39,7 +40,7 @@ class Moved(NamedTuple):
 NOTHING: frozenset[str] = frozenset()
 ANY = "*"
 """Stands for every buffer: a raw WQE names its own addresses."""
-MOST_TURNS = 1000
+MOST_TURNS = 1 << 16
 """Turns of an interleaved layout that are followed one by one."""
 WHOLE = 1 << 62
 """An offset greater than the length of any buffer."""
@@ -113,6 +114,14 @@ class _Through:
                 yield name, start + first, start + last
 
 
+class _Waiting(NamedTuple):
+    """A receive that waits: its parts, and the bytes that they were when it was posted."""
+
+    parts: tuple[Part, ...]
+    but: plan.Overrides
+    spans: tuple[Span, ...]
+
+
 class MkeyReach:
     """The bytes that each mkey reaches and the receives that wait, computed from the steps."""
 
@@ -122,9 +131,11 @@ class MkeyReach:
         """In the order of the layout; every part that the key may reach."""
         self._known: dict[tuple[str, int], _Through] = {}
         """By key and depth, until the next layout: layouts of thousands of entries are used by each of as many."""
-        self.signed: set[str] = set()
-        """Keys whose offsets count other bytes than their layout's."""
-        self.receives: dict[tuple[str | None, bool], list[tuple[Span, ...]]] = {}
+        self.signed: dict[str, tuple[Domain | None, Domain | None] | None] = {}
+        """Keys whose offsets count wire bytes: the domains of each, memory and wire; None: not known for sure."""
+        self.open: set[str] = set()
+        """Keys of which it is not known which bytes their layout has, or in which order."""
+        self.receives: dict[tuple[str | None, bool], list[_Waiting]] = {}
         self.dcis: set[str] = set()
         """Their targets have one shared receive queue."""
         self.cancelled = frozenset(cancelled(steps))
@@ -135,7 +146,8 @@ class MkeyReach:
     def fork(self) -> MkeyReach:
         """One that goes on from here by itself."""
         made = copy(self)
-        made.mkeys, made.signed, made.dcis, made._known = {**self.mkeys}, {*self.signed}, {*self.dcis}, {**self._known}
+        made.mkeys, made.signed, made._known = {**self.mkeys}, {**self.signed}, {**self._known}
+        made.open, made.dcis = {*self.open}, {*self.dcis}
         made.receives = {queue: [*waiting] for queue, waiting in self.receives.items()}
         return made
 
@@ -143,7 +155,7 @@ class MkeyReach:
         match step:
             case plan.Mkey():
                 if step.flags & MkeyFlag.BLOCK_SIGNATURE:
-                    self.signed.add(step.name)
+                    self.signed[step.name] = (None, None)
                     self._known.clear()
             case plan.Qp():
                 if dict(step.members).get("type") == "dci":
@@ -157,7 +169,8 @@ class MkeyReach:
                 yield Moved(step.at, ((unnamed(step.at), 0, WHOLE),), _names(read), len(read) == 1)
             case plan.Recv():
                 waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
-                waiting.append(self.bytes_of(step.into, step.options.but))
+                spans = self.bytes_of(step.into, step.options.but)
+                waiting.append(_Waiting(step.into, step.options.but, spans))
             case plan.Post():
                 refused = step.abort or plan.may_be_rejected(step.claim)
                 for request in step.requests:
@@ -185,6 +198,9 @@ class MkeyReach:
             case plan.Configure():
                 for layout in request.layouts():
                     self.lay(request.mkey, layout, refused)
+                if request.mkey in self.signed and (domains := request.domains_left()) is not None:
+                    sure = not refused and not any(_overridden(domain) for domain in domains)
+                    self.signed[request.mkey] = domains if sure else None
             case plan.MrList() | plan.MrInterleaved():
                 self.lay(request.mkey, request.layout, refused)
             case plan.Send():
@@ -195,7 +211,8 @@ class MkeyReach:
             case plan.Addressed() | plan.Memcpy():
                 if request.takes_receive():
                     self.received(request, step)
-                written, read = self.bytes_of(request.writes(), request.options.but), self.bytes_of(request.reads())
+                written = self.bytes_of(_written(request), request.options.but)
+                read = self.bytes_of(request.reads())
                 yield Moved(request.at, written, _names(read), len(written) == len(read) == 1)
             case plan.RawWqe():
                 yield Moved(request.at, ((ANY, 0, WHOLE),), NOTHING)
@@ -210,8 +227,27 @@ class MkeyReach:
         of_dct = request.options.dct is not None
         self.failing = self.failing or (of_dct and bool(step.claim))
         if self.failing if of_dct else step.qp in self.cancelled:
-            return tuple(span for one in waiting for span in one)
-        return waiting.pop(0) if waiting else ()
+            return tuple(span for one in waiting for span in self.arriving(one, request))
+        return self.arriving(waiting.pop(0), request) if waiting else ()
+
+    def arriving(self, receive: _Waiting, request: plan.Wr) -> tuple[Span, ...]:
+        """The bytes of a receive that a message may write: as many as it has, in their order."""
+        now = self.bytes_of(receive.parts, receive.but)
+        if now != receive.spans:  # a key of it was configured since
+            return tuple(dict.fromkeys((*receive.spans, *now)))
+        match request:
+            case plan.Send() if not receive.but and "length" not in dict(request.options.but):
+                left = plan.known_total(request.data)
+            case _:
+                left = None
+        parts = []
+        for part in receive.parts if left is not None else ():
+            length = known_number(part.length)
+            if left is None or length is None or part.but:
+                return now
+            parts.append(replace(part, length=min(left, length)))
+            left -= min(left, length)
+        return now if left is None else self.bytes_of(parts)
 
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return ("dci" if qp in self.dcis and peer else qp), peer
@@ -230,7 +266,10 @@ class MkeyReach:
             elif depth < DEEPEST:
                 through = self._through(part.name, depth + 1)
                 if through.counts_otherwise:
-                    if part.name not in whole:
+                    end = self._stored(part.name, high) if low == 0 else None
+                    if end is not None and part.name not in whole:
+                        found += through.cut(0, end)
+                    elif part.name not in whole:
                         found += through.spans
                         whole.add(part.name)
                 else:
@@ -248,20 +287,34 @@ class MkeyReach:
 
     def counts_otherwise(self, mkey: str, depth: int = 0) -> bool:
         """Whether an offset into a key does not count the bytes of its layout alone."""
-        return mkey in self.signed or any(
+        return mkey in self.signed or mkey in self.open or self._goes_on(mkey, depth)
+
+    def _goes_on(self, mkey: str, depth: int = 0) -> bool:
+        """Whether a key in its layout counts otherwise."""
+        return any(
             depth >= DEEPEST or self.counts_otherwise(part.name, depth + 1)
             for part in self.mkeys[mkey]
             if part.name in self.mkeys
         )
 
+    def _stored(self, mkey: str, length: int) -> int | None:
+        """The most bytes of a signed key's layout that the first `length` wire bytes fill; None: not known."""
+        domains = self.signed.get(mkey)
+        if domains is None or mkey in self.open or self._goes_on(mkey):
+            return None
+        memory, wire = domains
+        data = length - length // wire.frame * wire.signature.field_size if wire is not None else length
+        return data + data // memory.block * memory.signature.field_size if memory is not None else data
+
     def lay(self, mkey: str, layout: Layout, refused: bool) -> None:
         """A layout that should have been refused may be in effect, or the previous one."""
         parts = _in_order(layout)
+        self.open.discard(mkey)
         if parts is None:
-            self.signed.add(mkey)
+            self.open.add(mkey)
             parts = [Part(part.name, 0, WHOLE) for part in layout.targets()]
         if refused and mkey in self.mkeys:
-            self.signed.add(mkey)
+            self.open.add(mkey)
             parts += self.mkeys[mkey]
         self.mkeys[mkey] = tuple(parts)
         self._known.clear()
@@ -275,6 +328,21 @@ def cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
                 yield step.qp
             case _:
                 pass
+
+
+def _written(request: plan.Wr) -> Iterator[Part]:
+    """The parts that a request writes, as far as it has bytes for them."""
+    for end in request.ends():
+        if end.use.writes:
+            yield replace(end.part, length=_least(end.part.length, end.length))
+
+
+def _least(one: Int, other: Int) -> Int:
+    return min(one, other) if is_known(one) and is_known(other) else one
+
+
+def _overridden(domain: Domain | None) -> bool:
+    return domain is not None and bool(domain.but or domain.signature.but)
 
 
 def _in_order(layout: Layout) -> list[Part] | None:

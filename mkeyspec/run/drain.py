@@ -203,11 +203,16 @@ def heard(state: CaseState, side: Side, at: At, writers: Collection[At] | None =
     keys will be checked for an error. If the other end has written there, or used a key, it sends a message first: only
     a received message shows that the transfer is over at this end too. (IBTA volume 1, transaction ordering: an
     application must not depend on what an RDMA WRITE brings before a later message has been received.
-    mlx5dv_mkey_check(3), NOTES.) Where it can't, a quiet time takes its place."""
+    mlx5dv_mkey_check(3), NOTES.) Where it can't, a quiet time takes its place; so it does for requests of a connection
+    that was reset, since a message of the new one is in no order with them."""
     for pair in state.pairs.values():
         for end in pair.ends:
             if end.side == side:
                 continue
+            if end.remote_gone if writers is None else any(at in writers for at in end.gone):
+                look(state, end.other, QUIET)
+                _note(state, end.other, at)
+                end.remote_gone, end.gone = False, set()
             for _ in range(2):  # the first is not a message after unsignaled requests
                 sends = marker.tells_arrival(end) and marker.takes_send(end) and not pair.attributes.sig_pipelining
                 if not _is_unheard(end, writers) or not sends:

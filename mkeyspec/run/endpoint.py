@@ -68,6 +68,7 @@ class End:
         "drained",
         "failed",
         "flushes",
+        "gone",
         "header",
         "lanes",
         "last",
@@ -79,6 +80,7 @@ class End:
         "receives",
         "recv",
         "remote",
+        "remote_gone",
         "send",
         "shared",
         "side",
@@ -132,6 +134,11 @@ class End:
         it was received: only that tells the other end that it is over (`drain.heard`)."""
         self.written: dict[At, int] = {}
         """Where the requests stand that wrote to the other end's memory, with their places, for as long as `remote`."""
+        self.gone: set[At] = set()
+        """As `written`, of connections before the last reset: no message can show any more that their bytes have
+        arrived."""
+        self.remote_gone = False
+        """As `remote`, of connections before the last reset."""
         self.markers: set[int] = set()
         """Numbers of the rig's own markers (`drain`)."""
         self.shared = pair.attributes.type == "dci" and side == "peer"
@@ -246,6 +253,10 @@ class End:
         if far is not None and far.succeeded and far.request is not None and far.request.failed and not far.judged:
             there = self.other if came.queue == "send" else self
             follow(far, (*there.unjudged(), *there.recv))
+
+    def unheard(self) -> set[At]:
+        """Where the requests stand whose bytes may still be under way to the other end's memory."""
+        return self.gone | self.written.keys()
 
     def was_heard(self, position: int) -> None:
         """The other end has received the message that this place of the send queue sent."""
@@ -389,6 +400,9 @@ class Pair:
             assert not end.recv or end.shared
             end.qp = qp
             end.used = None
+            end.gone |= end.written.keys()
+            end.remote_gone = end.remote_gone or bool(end.remote)
+            end.remote, end.written = 0, {}
             end.drained = False
             end.failed = end.flushes = False
             end.received.clear()

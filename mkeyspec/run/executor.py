@@ -73,6 +73,7 @@ class Executor:
             else:
                 self.verdict.not_run.append(step.at)
             return
+        self.state.course.step_ends(len(self.state.taken) - 1)
         self.state.taken.append(step)
         try:
             self._carry_out(step)

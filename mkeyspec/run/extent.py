@@ -45,6 +45,7 @@ class Extent:
         """Add all bytes that some step may have written and that were not compared since. `steps`: the first ones
         only."""
         for number, entry in culprits.moves(state.taken if steps is None else steps, state.course):
+            number = max(number, state.course.until(entry.at))
             for buffer, start, end in _resolve(state, entry.written):
                 mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
                 mask[start:end] |= buffer.looked()[start:end] <= number

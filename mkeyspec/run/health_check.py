@@ -7,7 +7,7 @@ from time import monotonic, sleep
 import numpy as np
 
 from mkeyspec.abi.constants import MR_ACCESS, SendFlag
-from mkeyspec.device.protocol import Device, DeviceLost, Memory, Qp, QpAttributes, Sge, Write
+from mkeyspec.device.protocol import Device, DeviceLost, Memory, Qp, QpAttributes, QpPair, Send, Sge, Write
 from mkeyspec.run.buffer import Bytes, canary
 from mkeyspec.run.case_state import DEVICE_EVENTS
 from mkeyspec.run.drain import LOOKS, QUIET
@@ -18,12 +18,13 @@ LENGTH = 256
 SHOWN = 8
 """Bytes that are told."""
 LONGEST_WAY = 0.1
-"""Seconds that a canary may be under way: more than a busy machine needs, since only a broken device takes them."""
+"""Seconds that a canary may be under way after the message: more than a busy machine needs, since only a broken device
+takes them."""
 
 
 def symptom(device: Device, deadline: float) -> str:
-    """Write a canary from each end to the other over the default pair. "" if both arrive complete; else what is
-    wrong."""
+    """Write a canary from each end to the other over the default pair, with a message after one that is not there yet.
+    "" if both arrive complete; else what is wrong."""
     try:
         pair = device.qp_pair(QpAttributes())
         owner = device.memory("owner", 2 * LENGTH, access=int(MR_ACCESS))
@@ -36,6 +37,8 @@ def symptom(device: Device, deadline: float) -> str:
             if errno := device.post(qp, [request]):
                 return f"the canary transfer was refused with errno {errno}"
             if found := _completed(device, qp, number, deadline):
+                return found
+            if _changed(device, target, data, 0) and (found := _message(device, pair, qp, number + 2, deadline)):
                 return found
             if changed := _changed(device, target, data, min(deadline, LONGEST_WAY)):
                 return f"the canary transfer arrived changed: {changed}"
@@ -83,6 +86,17 @@ def _changed(device: Device, target: Memory, data: Bytes, seconds: float) -> str
     first = int(places[0])
     got, wanted = (bytes(one[first : first + SHOWN]).hex(" ") for one in (there, data))
     return f"{len(places)} of {LENGTH} bytes differ; from byte {first} on it is {got}, and {wanted} was written"
+
+
+def _message(device: Device, pair: QpPair, qp: Qp, number: int, deadline: float) -> str:
+    """What is wrong with an empty message after the canary. When it is received, the canary has arrived (IBTA volume 1,
+    transaction ordering)."""
+    other = pair.peer if qp == pair.owner else pair.owner
+    if errno := device.post_recv(other, number, ()):
+        return f"the receive of the message after the canary was refused with errno {errno}"
+    if errno := device.post(qp, [Send(number, int(SendFlag.SIGNALED), ())]):
+        return f"the message after the canary was refused with errno {errno}"
+    return _completed(device, qp, number, deadline) or _completed(device, other, number, deadline)
 
 
 def _completed(device: Device, qp: Qp, wr_id: int, deadline: float) -> str:

@@ -38,7 +38,7 @@ def take(state: CaseState, dues: Iterable[Due]) -> list[Placed]:
     ends = [end for pair in state.pairs.values() for end in pair.ends]
     if not came or any(end.send or end.recv for end in ends):
         return []
-    late = {at for end in ends for at in end.written} - came.keys()
+    late = {at for end in ends for at in end.unheard()} - came.keys()
     found = list[Placed]()
     open_names = set[str]()
     views = {unnamed(view.at): view.buffer for view in state.wires.values()}

@@ -133,12 +133,30 @@ def _changed(state: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excus
 def changed(state: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None) -> Failure | None:
     """Changes of unnamed bytes that are about to be overwritten or taken as expected: they could not be found at the
     end. `excused`: bytes that may have changed."""
-    want, free = buffer.expected(0, buffer.length), buffer.free
-    got = state.device.read(buffer.memory, GUARD, buffer.length)
-    where = difference.positions(want, got, [*free, (0, start), (start + length, buffer.length)])
+    mask = np.zeros(buffer.length, np.bool_)
+    mask[start : start + length] = True
     if excused is not None:
-        where = where[~excused.of(buffer)[where]]
-    return unnamed(state, buffer, got, where) if len(where) else None
+        mask &= ~excused.of(buffer)
+    failure, got, where = _differing(state, buffer, mask)
+    return failure or (unnamed(state, buffer, got, where) if len(where) else None)
+
+
+def _differing(state: CaseState, buffer: Buffer, mask: Mask) -> tuple[Failure | None, Bytes, difference.Positions]:
+    """Of the bytes that `mask` selects: all that is there, and where it differs. What an earlier RDMA WRITE brings may
+    come late, also where the right bytes were there before it: then it is waited for, and what is wrong with that
+    comes first."""
+    failure = None
+    for last in (False, True):
+        got = state.device.read(buffer.memory, GUARD, buffer.length)
+        where = difference.positions(buffer.expected(0, buffer.length), got, buffer.free)
+        where = where[mask[where]]
+        writers = {at for pair in state.pairs.values() for end in pair.ends for at in end.unheard()}
+        if last or not len(where) or not writers:
+            break
+        failure = drain.heard(state, buffer.memory.side, state.taken[-1].at, writers)
+        if failure is not None:
+            break
+    return failure, got, where
 
 
 def overwritten(state: CaseState, excused: Extent) -> Iterator[Failure]:
@@ -155,10 +173,10 @@ def overwritten(state: CaseState, excused: Extent) -> Iterator[Failure]:
         mask &= ~(state.written.unseen(buffer) | excused.of(buffer))
         if not mask.any():
             continue
-        got = state.device.read(buffer.memory, GUARD, buffer.length)
-        where = difference.positions(buffer.expected(0, buffer.length), got, buffer.free)
-        where = where[mask[where]]
-        if len(where):
+        failure, got, where = _differing(state, buffer, mask)
+        if failure is not None:
+            yield failure
+        elif len(where):
             yield unnamed(state, buffer, got, where)
             buffer.believe(int(where[0]), got[int(where[0]) : int(where[-1]) + 1])  # it is reported once
 
@@ -173,11 +191,11 @@ def moved(state: CaseState, at: At, how: str) -> Iterator[Failure]:
         mask = would.of(buffer) & ~earlier.of(buffer)
         if not mask.any():
             continue
+        failure, got, where = _differing(state, buffer, mask)
         want = buffer.expected(0, buffer.length)
-        got = state.device.read(buffer.memory, GUARD, buffer.length)
-        where = difference.positions(want, got, buffer.free)
-        where = where[mask[where]]
-        if len(where):
+        if failure is not None:
+            yield failure
+        elif len(where):
             name_of = partial("{}[{}]".format, buffer.name)
             details = difference.describe(want, got, where, reason=buffer.reason, name_of=name_of)
             name, count = buffer.name, len(where)

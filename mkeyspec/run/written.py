@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.run.buffer import Buffer
+from mkeyspec.run.course import NOT_YET
 from mkeyspec.run.culprits import ANY, MkeyReach, Moved, cancelled
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Written:
         """By the buffer's address, for each byte: the last step that may have written it; -1: none."""
         self._anywhere = -1
         """The last step that may have written any byte."""
+        self._open: list[Moved] = []
+        """Of requests that were under way when they were followed."""
 
     def by_last(self, state: CaseState) -> list[Moved]:
         """What the last step may write."""
@@ -42,8 +45,11 @@ class Written:
         reach = self._reach
         cancels = any(True for _ in cancelled(steps[self._followed :]))
         if reach is None or cancels:  # a cancel changes which receives the messages before it have taken
-            self._followed, self._last, self._anywhere = 0, {}, -1
+            self._followed, self._last, self._anywhere, self._open = 0, {}, -1, []
             self._reach = reach = MkeyReach(steps, state.course)
+        before, self._open = self._open, []
+        for entry in before:
+            self._note(state, -1, entry)
         for number in range(self._followed, len(steps)):
             for entry in reach.take(steps[number]):
                 if state.course.may_have_moved(entry.at):
@@ -52,10 +58,15 @@ class Written:
         return reach
 
     def _note(self, state: CaseState, number: int, entry: Moved) -> None:
+        until = state.course.until(entry.at)
+        if until == NOT_YET:
+            self._open.append(entry)
+        number = max(number, min(until, len(state.taken) - 2))
         for name, start, end in entry.written:
             if name == ANY:
-                self._anywhere = number
+                self._anywhere = max(self._anywhere, number)
             elif (buffer := state.buffers.get(name)) is not None:
                 if (last := self._last.get(buffer.addr)) is None:
                     last = self._last[buffer.addr] = np.full(buffer.length, -1, np.intp)
-                last[start : min(end, buffer.length)] = number
+                there = last[start : min(end, buffer.length)]
+                np.maximum(there, number, out=there)

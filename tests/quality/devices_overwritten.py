@@ -17,21 +17,21 @@ from tests.quality.subject import GUARD
 from tests.quality.tap import Disturbance, Held, Tap
 
 AT = 40
-"""The byte of the case's first buffer that is changed."""
+"""The byte of the case's first buffer that is changed where nothing else is said."""
 
 
 class Changes(Disturbance):
     """After the first call of this name, with a request of this type, a byte of the first buffer is another."""
 
-    def __init__(self, name: str, type_: type[WorkRequest] | None = None) -> None:
+    def __init__(self, name: str, type_: type[WorkRequest] | None = None, at: int = AT) -> None:
         super().__init__()
-        self.name, self.type = name, type_
+        self.name, self.type, self.at = name, type_, at
 
     def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
         found = go()
         if name == self.name and not self.done and not tap.given_back and (self.type is None or self._has(args[1])):
             self.done = True
-            tap.flip(0, GUARD + AT)
+            tap.flip(0, GUARD + self.at)
         return found
 
     def _has(self, requests: Sequence[WorkRequest]) -> bool:
@@ -40,6 +40,8 @@ class Changes(Disturbance):
 
 for _type in (Configure, Read, Send, Write):
     device(f"changes_a_byte_at_{_type.__name__.lower()}")(partial(Changes, "post", _type))
+for _at in (10, 520):
+    device(f"changes_byte_{_at}_at_send")(partial(Changes, "post", Send, _at))
 device("changes_a_byte_at_mkey_check")(partial(Changes, "mkey_check"))
 
 
@@ -121,23 +123,36 @@ class LateWrites(Disturbance):
     """What a WRITE brings to plain memory is there 50 ms after its completion, or when its queue goes on."""
 
     slow = True
+    seconds = 5e-2
+    waits_for: tuple[type, ...] = (object,)
+    """Requests of the same connection that are carried out after the bytes have arrived."""
 
-    def __init__(self) -> None:
+    def __init__(self, polls: int = 1 << 30) -> None:
+        """`polls`: or after so many polls for each WRITE."""
         super().__init__()
         self.kept: list[tuple[float, int, Memory, int, Bytes]] = []
+        self.polls = self.left = polls
 
     def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
-        qp = args[0].handle if name == "post" else 0
-        for one in [one for one in self.kept if one[0] <= monotonic() or one[1] == qp]:
+        qp = args[0].handle if name == "post" and any(isinstance(one, self.waits_for) for one in args[1]) else 0
+        if name == "reconnect":  # what is under way is in no order with the new connection
+            self.kept = [(at, -1, memory, start, data) for at, _, memory, start, data in self.kept]
+        self.left -= name == "poll"
+        for one in [one for one in self.kept if one[0] <= monotonic() or one[1] == qp or self.left <= 0]:
             self.kept.remove(one)
             if not tap.given_back:
                 tap.device.write(*one[2:])
+            if self.left <= 0:
+                self.left = self.polls
+                break
         targets = list(self._targets(tap, args[1])) if name == "post" and not tap.given_back else []
         before = [tap.device.read(*target).copy() for target in targets]
         found = go()
+        self.left = self.polls if targets and not self.kept else self.left
         for (memory, start, length), old in zip(targets, before, strict=True):
             self.done = True
-            self.kept.append((monotonic() + 5e-2, qp, memory, start, tap.device.read(memory, start, length).copy()))
+            new = tap.device.read(memory, start, length).copy()
+            self.kept.append((monotonic() + self.seconds, args[0].handle, memory, start, new))
             tap.device.write(memory, start, old)
         return found
 
@@ -149,4 +164,21 @@ class LateWrites(Disturbance):
                 yield from ((memory, one.remote_addr - memory.addr, length) for memory in far if length)
 
 
+class LateForMessages(LateWrites):
+    """What a WRITE brings is there when a later message of the same connection is, or 3 ms after its completion."""
+
+    seconds = 3e-3
+    waits_for = (Send,)
+
+
+class LateByPolls(LateWrites):
+    """What a WRITE brings is there when a later message of the same connection is, or after some polls for each WRITE
+    before it and its own."""
+
+    seconds = 10.0
+    waits_for = (Send,)
+
+
 device("late_writes")(LateWrites)
+device("late_for_messages")(LateForMessages)
+device("late_by_two_polls")(partial(LateByPolls, 2))

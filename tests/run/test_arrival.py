@@ -234,8 +234,9 @@ def test_bytes_that_never_come_are_missing(on: str) -> None:
 
 def test_a_device_that_writes_late_is_healthy() -> None:
     assert symptom(Late(NEVER, reads=3), 0.5) == ""
+    assert symptom(Late(NEVER), 0.5) == "", "a message brings them"
     wanted = canary(1, 256)
-    got = symptom(Late(NEVER), 0.5)
+    got = symptom(Loses(NEVER), 0.5)
     assert got == (
         f"the canary transfer arrived changed: {sum(wanted != 0)} of 256 bytes differ; from byte 0 on it is "
         f"{' '.join(['00'] * 8)}, and {bytes(wanted[:8]).hex(' ')} was written"

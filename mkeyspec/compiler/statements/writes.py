@@ -323,7 +323,7 @@ def _names_unknown(row: RowState, step: plan.Step) -> bool:
 
 def _is_unknown(row: RowState, name: str) -> bool:
     key = row.state.mkey(name)
-    return key is not None and key.unknown
+    return key is not None and bool(key.unknown)
 
 
 def _has_signature(row: RowState, name: str) -> bool:

@@ -129,7 +129,9 @@ def test_bytes_that_differ_from_what_is_said_may_be_garbage() -> None:
 
 def test_a_request_that_reads_through_a_key_whose_configuration_may_be_refused_leaves_other_buffers_known() -> None:
     """Of such a key it is unknown where it leads; but a message takes one receive, and writes nothing through it."""
-    body = "memory n = be32(4)\nmemory m = counter(4)\npeer memory p = be32(1)\npeer memory z[4]\nmkey k { entries 8 }\n"
+    body = (
+        "memory n = be32(4)\nmemory m = counter(4)\npeer memory p = be32(1)\npeer memory z[4]\nmkey k { entries 8 }\n"
+    )
     body += "peer recv z\npost { configure k { access local_write; layout list([m] * be32_at(n, 0)) }; "
     body += "send k[0 +: 4], signaled } accepted or rejected at completion\n"
     assert rows(body + "expect z in [m, unchanged]\nread n from p\nexpect n == p")
