@@ -1,0 +1,33 @@
+"""Which modules are mutated, and which tests are theirs: modules.toml."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = Path(__file__).with_name("modules.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """`path` and `tests` from the root of the checkout; the tests take ten seconds at most, likely killers first."""
+
+    path: str
+    tests: tuple[str, ...]
+
+    @property
+    def package(self) -> str:
+        return self.path.rpartition("/")[0]
+
+
+def modules() -> dict[str, Module]:
+    """By path."""
+    read = tomllib.loads(FILE.read_text("utf-8"))
+    found = [Module(path, tuple(tests)) for path, tests in read["tests"].items()]
+    return {module.path: module for module in found}
