@@ -28,6 +28,10 @@ BEGUN: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """In the config's stash: the item that the rig was begun for last; its verdict is that item's."""
 
 
+JUDGED: pytest.StashKey[bool] = pytest.StashKey()
+"""In the stash of an item whose function has come to its end with the rig that it was begun with."""
+
+
 CULPRITS: pytest.StashKey[dict[str, BaseException]] = pytest.StashKey()
 """In the config's stash: the ids of the items after which the device was not healthy any more, and what each raised."""
 
@@ -41,7 +45,13 @@ _OURS: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
 
 
 class Unfinished(Exception):
-    """A test used the rig and did not call `rig.finish()`."""
+    """A test used the rig and did not call `rig.finish()`; or a row that mkeyspec's rig did not judge."""
+
+
+_PASSED_BY = (
+    "the row was not judged: a conftest.py or a plugin took the place of the test's call, or of what it raised; "
+    "take that out, or run with mkeyspec run, which loads none"
+)
 
 
 class Unhealthy(Exception):
@@ -62,6 +72,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if excinfo is None:
         if call.when != "call":
             return None
+        if case_of(getattr(item, "obj", None)) is not None and JUDGED not in item.stash:
+            passed_by = Unfinished(f"error[MKS2011]: {_PASSED_BY}")
+            return _failed(item, call, _excinfo(passed_by), passed_by)
         rig = _rig_of(item)
         if rig is None or rig.verdict.status != "known":
             return None
@@ -71,6 +84,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         return _blocked(item, call, excinfo, error)
     if isinstance(error, Waived):
         return _skipped(item, call, str(error))
+    if isinstance(error, Unfinished):
+        return _failed(item, call, excinfo, error)
     rig = _rig_of(item)
     if rig is None:
         return None  # an ordinary test, whatever it raises
@@ -186,6 +201,15 @@ def _failed(
     report.outcome = "failed"
     report.longrepr = case_report(excinfo, path, line, summary or str(error))
     return report
+
+
+def _excinfo(error: Exception) -> pytest.ExceptionInfo[BaseException]:
+    def raising() -> None:
+        raise error
+
+    found = pytest.CallInfo.from_call(raising, "call").excinfo
+    assert found is not None
+    return found
 
 
 def _blocked(

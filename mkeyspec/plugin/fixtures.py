@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mkeyspec.plugin.case_report import BEGUN, CULPRITS, RIG, Unfinished, Unhealthy, Unmet, rig_taken
+from mkeyspec.plugin.case_report import BEGUN, CULPRITS, JUDGED, RIG, Unfinished, Unhealthy, Unmet, rig_taken
 from mkeyspec.plugin.device_opening import (
     DEVICE,
     OPEN,
@@ -107,6 +107,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """
     config = item.config
     rig = rig_taken(item)
+    if JUDGED in item.stash:  # it is run again
+        del item.stash[JUDGED]
     if rig is not None:
         skip_if_waived(item)
         culprit = config.stash.get(CULPRITS, {}).get(item.nodeid)
@@ -153,6 +155,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     whole case on the model."""
     rig = rig_taken(pyfuncitem)
     if rig is None:
+        if case_of(pyfuncitem.obj) is not None:
+            raise Unfinished(
+                "error[MKS2011]: the `rig` of this row is not that of mkeyspec: a conftest.py or a plugin has a "
+                "fixture of that name; give it another one"
+            )
         return (yield)
     _begin(pyfuncitem, rig)
     result = yield
@@ -161,6 +168,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
             "error[MKS2011]: the test ended without rig.finish(): nothing of it was judged; "
             "call rig.finish() as its last statement"
         )
+    pyfuncitem.stash[JUDGED] = True
     return result
 
 

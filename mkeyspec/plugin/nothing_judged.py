@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+from mkeyspec.plugin.row_report import ATTRIBUTE
+
 MOST_NAMED = 6
 """Needs that the line names."""
 
@@ -17,20 +19,29 @@ class Judged:
     def __init__(self) -> None:
         self.verdicts = 0
         self.skipped_rows = 0
+        """For what the device lacks, or by a waiver."""
+        self.skipped_by_others = 0
+        """By a mark or a fixture of the project."""
+        self._skipped: set[str] = set()
+        """Ids of what was skipped, whether it is a row or not."""
         self.needs: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail"):
             unmet = getattr(report, "unmet", None)
-            if unmet is not None:
+            if unmet is None:
+                self._skipped.add(report.nodeid)
+            else:
                 self.skipped_rows += 1
                 self.needs.update(str(unmet).removeprefix("needs ").split(", "))
         elif report.when == "call" or report.failed:
             self.verdicts += 1
+        if report.when == "teardown" and hasattr(report, ATTRIBUTE):
+            self.skipped_by_others += report.nodeid in self._skipped
 
     @property
     def _nothing(self) -> bool:
-        return self.skipped_rows > 0 and self.verdicts == 0
+        return self.skipped_rows + self.skipped_by_others > 0 and self.verdicts == 0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -204,3 +204,89 @@ def test_a_rig_of_somebody_else_is_left_alone(project: Project) -> None:
     """The plugin is loaded in every session of its environment."""
     project.put("tests/test_own.py", OTHERS_RIG)
     assert project.pytest("tests").counts == {"passed": 1}
+
+
+ROWS = """\
+mks 1
+suite "rows"
+case wrong
+    verifies LAY-05
+    memory m = counter(64)
+    mkey k
+    configure k { layout list(m) }
+    transmit k by send
+    expect wire == fill(9, 64)
+"""
+REPLACED = {
+    "a fixture": """\
+import pytest
+
+class Lab:
+    def step(self, name): pass
+    def finish(self): pass
+
+@pytest.fixture
+def rig(): return Lab()
+""",
+    "a wrapped rig": """\
+import pytest
+from unittest.mock import Mock
+
+@pytest.fixture
+def rig(rig): return Mock(wraps=rig)
+""",
+    "a hook": """\
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem): return True
+""",
+    "a hook around all others": """\
+import pytest
+
+@pytest.hookimpl(tryfirst=True, wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    try:
+        return (yield)
+    except BaseException:
+        return True
+""",
+    "a call that is left out": """\
+import pytest
+from _pytest import runner
+
+class Runs:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        item.runtest = lambda: None
+
+def pytest_configure(config): config.pluginmanager.register(Runs())
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [("generated", "a fixture"), *(("cases", name) for name in REPLACED)], ids=str
+)
+def test_a_row_that_mkeyspecs_rig_did_not_judge_does_not_pass(project: Project, place: str, name: str) -> None:
+    project.put("cases/a.mks", ROWS)
+    assert project.mkeyspec("compile", "cases").code == 0
+    project.put("conftest.py", REPLACED[name])
+    done = project.pytest(place)
+    assert done.code == 1, done.out
+    assert done.counts == {"failed": 1}
+
+
+@pytest.mark.parametrize("how", ["fixture", "mark"])
+def test_rows_that_a_project_skips_are_no_result(project: Project, how: str) -> None:
+    project.put("cases/a.mks", ROWS)
+    text = {
+        "fixture": "import pytest\n@pytest.fixture(autouse=True)\ndef no(): pytest.skip('not today')\n",
+        "mark": "import pytest\ndef pytest_collection_modifyitems(items):\n"
+        "    for item in items: item.add_marker(pytest.mark.skip)\n",
+    }
+    project.put("conftest.py", text[how])
+    done = project.pytest("cases")
+    assert done.code == 5
+    assert "every row was skipped" in done.out
+    assert project.mkeyspec("run", "cases").code == 3
