@@ -20,7 +20,7 @@ from mkeyspec.files import installed
 from mkeyspec.files.atomic_write import forget_bytecode, replace
 from mkeyspec.files.project import SUFFIX, find_sources
 from mkeyspec.files.selection import MOST_STRONGER
-from mkeyspec.files.suite_root import real, suite_root
+from mkeyspec.files.suite_root import MARKERS, real, suite_root
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.files.unwritable import Unwritable
 from mkeyspec.project.compiler_digest import compiler_digest
@@ -130,7 +130,8 @@ class Store:
         """The store that `module` is kept in: this one, or that of a project in another folder; None if in none.
 
         A module's place follows from its source's name; so the project of one that is not in `generated` is the
-        folder around its own generated directory, unless the source is in this project.
+        folder around its own generated directory. Unless that has the source, or is the root of a project, a source of
+        that name in this project is the one: the module may be an old copy.
         """
         if module.is_relative_to(self.generated):
             return self
@@ -141,12 +142,16 @@ class Store:
             if top == other.generated.name:
                 return self._others.setdefault(other.generated, other)
         header = _header_of(module)
-        if header is None or (self.project / header.source).is_file():
+        if header is None:
             return None
         place = module_name(header.source).parts
         if module.parts[-len(place) :] != place:
             return None
         generated = Path(*module.parts[: -len(place)])
+        around = generated.parent
+        own = any((around / name).exists() for name in (header.source, *MARKERS))
+        if (around == self.project or not own) and (self.project / header.source).is_file():
+            return None
         return self._others.setdefault(generated, Store(generated.parent, generated, self.levels))
 
     def fault_of(self, module: Path) -> tuple[str, str] | None:

@@ -249,6 +249,44 @@ def test_a_link_to_another_library_is_a_change(project: Project) -> None:
     assert project.module().read_text() != before
 
 
+@pytest.mark.parametrize("where", [".", "lab"])
+def test_a_module_of_a_project_inside_another_is_of_its_own_source(project: Project, where: str) -> None:
+    """Both have a source of that name."""
+    wrong = CASES.split("case fails")[0].replace("expect wire == counter", "expect wire == fill(9, 1) ++ counter")
+    project.put("mkeyspec.toml", "")
+    project.put("cases/a.mks", CASES.split("case fails")[0])
+    project.put("lab/mkeyspec.toml", "")
+    project.put("lab/cases/a.mks", CASES.split("case fails")[0])
+    inner = Project(project.path / "lab")
+    (inner.path / "pyproject.toml").unlink()  # pytest's root directory is that of the outer one
+    assert inner.mkeyspec("compile", "cases").code == 0
+    outer = project if where == "." else inner
+    generated = str((inner.path / "generated").relative_to(outer.path))
+    assert outer.pytest(generated).counts == {"passed": 3}
+    inner.put("cases/a.mks", wrong)
+    done = outer.pytest(generated)
+    assert done.code == 1
+    assert done.counts == {"failed": 1}
+    assert "MKS0909" in done.out
+    inner.put("cases/a.mks", CASES.split("case fails")[0])
+    project.put("cases/a.mks", wrong)
+    assert outer.pytest(generated).counts == {"passed": 3}
+
+
+@pytest.mark.parametrize("settings", [True, False])
+def test_copied_modules_below_a_source_of_that_name(project: Project, settings: bool) -> None:
+    """They are of a project of their own if it has a settings file; else they may be a stale copy."""
+    project.put("mkeyspec.toml", "")
+    project.put("cases/a.mks", CASES.split("case fails")[0])
+    assert project.mkeyspec("compile", "cases").code == 0
+    (project.path / "lab").mkdir()
+    (project.path / "generated").rename(project.path / "lab/generated")
+    project.put("cases/a.mks", CASES)
+    if settings:
+        project.put("lab/mkeyspec.toml", "")
+    assert ("MKS0909" in project.pytest("lab/generated").out) != settings
+
+
 @pytest.mark.parametrize("saved", ["a.mks", "library.mks"])
 def test_what_is_saved_while_it_is_compiled_is_compiled_again(
     saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
