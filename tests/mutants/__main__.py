@@ -11,21 +11,22 @@ import fnmatch
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from time import monotonic
 
-from tests.mutants.modules import Module, modules
+from tests.mutants.c_engine import Engine
+from tests.mutants.modules import c_files, modules
 from tests.mutants.mutant import listed_mutants, sample
 from tests.mutants.python import Broken, judge
 from tests.mutants.survivors import Survivor, survivors
 from tests.mutants.verdict import Verdict
 
 
-def chosen(patterns: Sequence[str], few: int | None, seed: int) -> dict[str, Module]:
-    """The modules that fit a pattern; `few` of them, drawn."""
-    found = {path: module for path, module in modules().items() if _fits(path, patterns)}
+def chosen(paths: Iterable[str], patterns: Sequence[str], few: int | None, seed: int) -> list[str]:
+    """Those that fit a pattern; `few` of them, drawn."""
+    found = sorted(path for path in paths if _fits(path, patterns))
     if few is not None and few < len(found):
-        found = {path: found[path] for path in sorted(random.Random(seed).sample(sorted(found), few))}
+        found = sorted(random.Random(seed).sample(found, few))
     return found
 
 
@@ -57,26 +58,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--module", action="append", default=[], help="only modules with this in the path; may be repeated"
     )
     parser.add_argument("--listed", action="store_true", help="the listed survivors: does each still survive?")
+    parser.add_argument("--engine", action="store_true", help="of the software NIC's C instead, by shipped rows")
     parser.add_argument("--how", action="store_true", help="also print what killed each")
     options = parser.parse_args(arguments)
     began = monotonic()
-    some = chosen(options.module, options.modules, options.seed)
+    try:
+        verdicts, known = of_engine(options) if options.engine else of_python(options)
+    except (Broken, RuntimeError) as error:
+        print(f"the tests must pass without a mutant: {error}", file=sys.stderr)
+        return 2
+    if not verdicts and not options.listed:
+        parser.error("no module has this in its path, or there is nothing in it to change")
+    verdicts.sort(key=lambda verdict: (verdict.mutant.module, verdict.mutant.line))
+    return tell(verdicts, known, options, monotonic() - began)
+
+
+Judged = tuple[list[Verdict], list[Survivor]]
+"""And the entries of survivors.toml for what was asked."""
+
+
+def of_python(options: argparse.Namespace) -> Judged:
+    some = chosen(modules(), options.module, options.modules, options.seed)
     known = [entry for entry in survivors() if entry.module in some]
     if options.listed:
         mutants = listed_mutants([entry.key for entry in known])
     else:
-        mutants = sample(list(some), options.sample, options.seed)
-    if not mutants and not options.listed:
-        parser.error("no module has this in its path, or there is nothing in it to change")
-    verdicts: list[Verdict] = []
-    try:
-        if mutants:
-            verdicts += judge(mutants, some)
-    except Broken as error:
-        print(f"the tests must pass without a mutant: {error}", file=sys.stderr)
-        return 2
-    verdicts.sort(key=lambda verdict: (verdict.mutant.module, verdict.mutant.line))
-    return tell(verdicts, known, options, monotonic() - began)
+        mutants = sample(some, options.sample, options.seed)
+    return (list(judge(mutants, modules())) if mutants else []), known
+
+
+def of_engine(options: argparse.Namespace) -> Judged:
+    some = chosen(c_files(), options.module, options.modules, options.seed)
+    known = [entry for entry in survivors() if entry.module in some]
+    with Engine() as engine:
+        if options.listed:
+            mutants = engine.listed([entry.key for entry in known])
+        else:
+            mutants = engine.sample(some, options.sample, options.seed)
+        return (list(engine.judge(mutants)) if mutants else []), known
 
 
 def tell(verdicts: Sequence[Verdict], known: Sequence[Survivor], options: argparse.Namespace, seconds: float) -> int:

@@ -11,6 +11,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("modules.toml")
 
 
@@ -24,6 +25,14 @@ class Module:
     @property
     def package(self) -> str:
         return self.path.rpartition("/")[0]
+
+
+C_FOLDERS = ("softnic/engine", "softnic/pure")
+
+
+def c_files() -> list[str]:
+    """The engine of the software NIC: what a WQE does. The shim, which stands in for the kernel, is left out."""
+    return sorted(str(path.relative_to(ROOT)) for folder in C_FOLDERS for path in (ROOT / folder).glob("*.c"))
 
 
 def modules() -> dict[str, Module]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.mutants import reach, swap
+from tests.mutants.c_source import CSource
 from tests.mutants.child import Died, TimedOut, alarm, forked
 from tests.mutants.modules import modules
 from tests.mutants.mutant import ROOT, Mutant, Source, meaning, sample
@@ -216,3 +217,38 @@ def test_an_entry_is_whole() -> None:
         assert len(entry.reason.split()) > 3
         lines = [line.strip() for line in (ROOT / entry.module).read_text("utf-8").splitlines()]
         assert [line for line in entry.was.strip().splitlines() if line not in lines] == [], entry
+
+
+# The software NIC's C ------------------------------------------------------------------------
+
+C_TEXT = """\
+#include "a.h"
+
+RULE("a == b")
+static int reach(struct key *key, unsigned many) // a < b
+{
+    int found = 0;
+    if (many < 4 && key->length >= many) { /* a > b */
+        key->seen = many;
+        note(key, "a == b", 'x');
+    }
+    return found + 1;
+}
+"""
+
+
+def test_what_is_changed_in_c() -> None:
+    found = {(each.inside, each.was, each.becomes) for each in CSource("of/a/test.c", C_TEXT).all()}
+    condition = "if (many < 4 && key->length >= many) { /* a > b */"
+    assert found == {
+        ("reach", "int found = 0;", "int found = (0 + 1);"),
+        ("reach", condition, condition.replace("many < 4", "many <= 4")),
+        ("reach", condition, condition.replace("4", "(4 + 1)")),
+        ("reach", condition, condition.replace("&&", "||")),
+        ("reach", condition, condition.replace(">= many", "> many")),
+        ("reach", condition, "if (!(many < 4 && key->length >= many)) { /* a > b */"),
+        ("reach", "key->seen = many;", ";"),
+        ("reach", "note(key, \"a == b\", 'x');", ";"),
+        ("reach", "return found + 1;", "return found - 1;"),
+        ("reach", "return found + 1;", "return found + (1 + 1);"),
+    }

@@ -10,8 +10,8 @@ import pytest
 from mkeyspec.device.profile.error_record import record
 from mkeyspec.device.profile.evidence import Measured
 from mkeyspec.device.profile.profile import Profile, ProfileError, load, load_measured, parse
-from mkeyspec.device.protocol import Configure, Info, Send, SetAccess, Sge, SigBlockDomain, SignatureError
-from tests.device.model.fixtures import CONFIGURES, Bench, crc, layout, signature, t10
+from mkeyspec.device.protocol import Configure, Info, Send, SetAccess, Sge, SigBlockDomain, SignatureError, Write
+from tests.device.model.fixtures import CONFIGURES, SIGNALED, Bench, crc, layout, signature, t10
 
 A5 = b"\xa5" * 512
 ONE = b"\x01" * 512
@@ -277,6 +277,20 @@ def test_an_offset_counts_in_its_own_message() -> None:
     error = bench.check(mkey)
     assert error is not None
     assert error.offset == 515
+
+
+def test_an_offset_counts_from_the_first_entry_of_its_message() -> None:
+    """Here a message of two entries of one key, whose second entry has the bad block."""
+    bench = Bench(Profile(ref_tag_restart="configuration"))
+    memory = bench.memory(A5 + bytes.fromhex("699aca21") + A5 + b"bad.")
+    mkey = bench.over(memory, sig=signature(mem=crc("crc32")))
+    wire = bench.memory(1024, peer=True)
+    bench.post(Write(4, SIGNALED, (Sge(0, 512, mkey.lkey),), wire.addr, wire.rkey))
+    assert bench.check(mkey) is None
+    bench.post(Write(4, SIGNALED, (Sge(0, 512, mkey.lkey), Sge(512, 512, mkey.lkey)), wire.addr, wire.rkey))
+    error = bench.check(mkey)
+    assert error is not None
+    assert error.offset == 516 + 515  # the last byte of its second block
 
 
 def test_what_the_automatic_copy_compares() -> None:
