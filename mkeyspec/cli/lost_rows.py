@@ -1,8 +1,12 @@
-"""Rows that the last run with the same arguments had, and this one has not (LOST): no success, whatever else passed."""
+"""Rows that an earlier run with the same arguments had, and this one has not (LOST): no success, whatever else passed.
+
+A run that failed, or that was cut short, does not say what it has lost; so the runs before it are looked at, too, back
+to the last one in which nothing went wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mkeyspec.report.place import FILE, is_run_name, streams_in
@@ -19,8 +23,8 @@ _OF_THE_CACHE = frozenset({"--lf", "--last-failed", "--sw", "--stepwise", "--sw-
 
 
 def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
-    """The name of that run, and the ids of the rows. A row of a file that has changed since, or that is not there
-    any more, is not lost; drawn cases and results that are kept elsewhere are not compared."""
+    """The name of the run that had the first of them, and the ids of the rows. A row of a file that has changed since,
+    or that is not there any more, is not lost; drawn cases and results that are kept elsewhere are not compared."""
     folder, unit = results.parent, ""
     if not is_run_name(folder.name) and is_run_name(folder.parent.name):
         folder, unit = folder.parent, folder.name  # of a device of a lab
@@ -29,13 +33,17 @@ def lost_rows(results: Path, project: Path) -> tuple[str, list[str]]:
     now = _run_at(results)
     if now is None or now.begin.seed:
         return "", []
-    before = _last_like(now, streams_in(folder.parent, unit))
-    if before is None or _is_balanced(now) or _by_earlier_runs(now):
+    if _is_balanced(now) or _by_earlier_runs(now):
         return "", []
-    if _is_shard(now) and _files(before) != _files(now):
-        return "", []
-    ids = [id for id, one in before.results.items() if one.verdict != "skipped" and id not in now.results]
-    return before.begin.run, [id for id in ids if "::" in id and _is_the_same(file_of(id), before, now, project)]
+    lost: dict[str, str] = {}
+    """Ids of rows, each with the run that had it last."""
+    for before in _like(now, streams_in(folder.parent, unit)):
+        if _is_shard(now) and _files(before) != _files(now):
+            continue
+        had = [id for id, one in before.results.items() if one.verdict != "skipped" and id not in now.results]
+        same = [id for id in had if "::" in id and _is_the_same(file_of(id), before, now, project)]
+        lost = dict.fromkeys(same, before.begin.run) | lost
+    return next(iter(lost.values()), ""), [*lost]
 
 
 def _is_shard(run: Run) -> bool:
@@ -57,15 +65,17 @@ def _files(run: Run) -> dict[str, str]:
     return {file: suite.sha256 for file, suite in run.suites.items()}
 
 
-def _last_like(now: Run, streams: Sequence[Path]) -> Run | None:
-    """The last run before this one that ended by itself and had the same arguments."""
+def _like(now: Run, streams: Sequence[Path]) -> Iterator[Run]:
+    """The runs before this one that ended by themselves and had the same arguments, the last one first, up to one in
+    which nothing went wrong: what is gone since before that one was told then."""
     wanted = _selection(now)
     own = now.path.resolve()
     for path in [path for path in reversed(streams) if path.resolve() < own][:_LOOKED_AT]:
         run = _run_at(path)
         if run is not None and run.end is not None and _selection(run) == wanted:
-            return run
-    return None
+            yield run
+            if run.end.exit == 0:
+                return
 
 
 def _selection(run: Run) -> tuple[str, ...]:

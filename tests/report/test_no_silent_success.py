@@ -126,6 +126,43 @@ def test_rows_that_the_last_run_had(project: Project) -> None:
     assert "LOST  1" in compared.out
 
 
+FAILS_WHILE_BAD = """\
+from pathlib import Path
+from mkeyspec.device.model.device import Model
+
+class D(Model):
+    def poll(self, qp):
+        if Path("bad").exists(): raise OSError("no answer")
+        return super().poll(qp)
+
+def open(argument, profile): return D(profile)
+"""
+
+
+@pytest.mark.parametrize(("options", "loses_first"), [(["-x"], False), ([], True)], ids=["cut", "failed"])
+def test_rows_that_an_earlier_run_had(project: Project, options: list[str], loses_first: bool) -> None:
+    """The run between ended at a failure, or failed and so did not say what it had lost."""
+    project.put("acme_nic.py", FAILS_WHILE_BAD)
+    entry_points = "[mkeyspec.devices]\nacme = acme_nic:open\n"
+    project.put("acme_nic-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: acme_nic\nVersion: 1.0\n")
+    project.put("acme_nic-1.0.dist-info/entry_points.txt", entry_points)
+    project.put("cases/a.mks", GOOD)
+    project.put("conftest.py", "")
+    run = ("run", "cases", "--device=acme:", "--quarantine=off")
+    assert project.mkeyspec(*run).code == 0
+    if loses_first:
+        project.put("conftest.py", LOSES)
+    bad = project.put("bad", "")
+    assert project.mkeyspec(*run, *options).code == 1
+    bad.unlink()
+    project.put("conftest.py", LOSES)
+    done = project.mkeyspec(*run)
+    assert done.code == 1
+    first = streams_in(project.path / "reports")[0].parent.name
+    assert f"mkeyspec: LOST: 1 row that {first} had with the same arguments" in done.out
+    assert project.mkeyspec(*run).code == 0  # it was told
+
+
 def test_rows_that_move_to_another_shard_are_not_lost(project: Project) -> None:
     project.put("cases/b.mks", GOOD)
     assert project.mkeyspec("run", "cases", "--shard=1/2").code == 0
