@@ -366,6 +366,10 @@ class RawWqe(Request):
     def moves_data(self) -> bool:
         return True
 
+    def is_nop(self) -> bool:
+        """Whether it is known to be a NOP, which moves nothing (mlx5 PRM, "Send WQE construction")."""
+        return _known_byte(self.wqe, 3) == 0
+
     def needs(self) -> tuple[str, ...]:
         opcode = _known_byte(self.wqe, 3)
         names = RAW_OPCODES.values() if opcode is None else [RAW_OPCODES[opcode]] if opcode in RAW_OPCODES else ()

@@ -27,13 +27,17 @@ NOT_YET = 1 << 62
 class Course:
     """`lost`: the steps after which a pair was connected again, so that its waiting receives are gone."""
 
-    __slots__ = ("_dues", "_ended", "_open", "lost")
+    __slots__ = ("_dues", "_ended", "_messages", "_met", "_open", "lost")
 
     def __init__(self) -> None:
         self._dues: dict[At, list[Due]] = {}
         """Of each place, the requests that were posted."""
         self._open: dict[At, list[Due]] = {}
         """Of each place, those that are not known to be over."""
+        self._messages: list[Due] = []
+        """Requests whose messages were paired with receives that have no completion yet."""
+        self._met: dict[At, int] = {}
+        """Of each place of a receive, the number of the step in which its completion was seen."""
         self._ended: dict[At, int] = {}
         """Of each place, the number of the step in which its requests were over, if they were not at once."""
         self.lost: set[At] = set()
@@ -47,6 +51,7 @@ class Course:
         """The driver took this one."""
         self._dues[due.at].append(due)
         self._open.setdefault(due.at, []).append(due)
+        self._messages.append(due)
 
     def step_ends(self, number: int) -> None:
         """The step of this number has been carried out."""
@@ -56,6 +61,18 @@ class Course:
                 self._open[at] = left
             else:
                 del self._open[at]
+        waiting = []
+        for due in self._messages:
+            if due.takes is not None and due.takes.got is not None and due.takes.receive is not None:
+                self._met[due.takes.receive.at] = number
+            elif due.takes is not None or not due.over:
+                waiting.append(due)
+        self._messages = waiting
+
+    def met(self, at: At) -> int:
+        """The number of the step in which a message was seen to have taken the receive of this place, for good;
+        NOT_YET: in none."""
+        return self._met.get(at, NOT_YET)
 
     def until(self, at: At) -> int:
         """The number of the last step in which a request of this place may have moved a byte, though another step has

@@ -117,6 +117,7 @@ class _Through:
 class _Waiting(NamedTuple):
     """A receive that waits: its parts, and the bytes that they were when it was posted."""
 
+    at: plan.At
     parts: tuple[Part, ...]
     but: plan.Overrides
     spans: tuple[Span, ...]
@@ -136,6 +137,8 @@ class MkeyReach:
         self.open: set[str] = set()
         """Keys of which it is not known which bytes their layout has, or in which order."""
         self.receives: dict[tuple[str | None, bool], list[_Waiting]] = {}
+        self.number = -1
+        """Of the step that was taken last."""
         self.dcis: set[str] = set()
         """Their targets have one shared receive queue."""
         self.cancelled = frozenset(cancelled(steps))
@@ -152,6 +155,7 @@ class MkeyReach:
         return made
 
     def take(self, step: plan.Step) -> Iterator[Moved]:
+        self.number += 1
         match step:
             case plan.Mkey():
                 if step.flags & MkeyFlag.BLOCK_SIGNATURE:
@@ -170,7 +174,7 @@ class MkeyReach:
             case plan.Recv():
                 waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
                 spans = self.bytes_of(step.into, step.options.but)
-                waiting.append(_Waiting(step.into, step.options.but, spans))
+                waiting.append(_Waiting(step.at, step.into, step.options.but, spans))
             case plan.Post():
                 refused = step.abort or plan.may_be_rejected(step.claim)
                 for request in step.requests:
@@ -211,9 +215,11 @@ class MkeyReach:
             case plan.Addressed() | plan.Memcpy():
                 if request.takes_receive():
                     self.received(request, step)
-                written = self.bytes_of(_written(request), request.options.but)
+                written = self.bytes_of(*_written(request))
                 read = self.bytes_of(request.reads())
                 yield Moved(request.at, written, _names(read), len(written) == len(read) == 1)
+            case plan.RawWqe() if request.is_nop():
+                pass
             case plan.RawWqe():
                 yield Moved(request.at, ((ANY, 0, WHOLE),), NOTHING)
             case plan.StraySetter() | plan.Invalidate():
@@ -227,7 +233,8 @@ class MkeyReach:
         of_dct = request.options.dct is not None
         self.failing = self.failing or (of_dct and bool(step.claim))
         if self.failing if of_dct else step.qp in self.cancelled:
-            return tuple(span for one in waiting for span in self.arriving(one, request))
+            open_ = [one for one in waiting if self.course.met(one.at) >= self.number]
+            return tuple(span for one in open_ for span in self.arriving(one, request))
         return self.arriving(waiting.pop(0), request) if waiting else ()
 
     def arriving(self, receive: _Waiting, request: plan.Wr) -> tuple[Span, ...]:
@@ -236,8 +243,11 @@ class MkeyReach:
         if now != receive.spans:  # a key of it was configured since
             return tuple(dict.fromkeys((*receive.spans, *now)))
         match request:
-            case plan.Send() if not receive.but and "length" not in dict(request.options.but):
-                left = plan.known_total(request.data)
+            case plan.Send() if not receive.but:
+                length = dict(request.options.but).get("length")
+                left = plan.known_total(request.data) if length is None else None
+                if length is not None and len(request.data) == 1:
+                    left = known_number(length)
             case _:
                 left = None
         parts = []
@@ -330,11 +340,17 @@ def cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
                 pass
 
 
-def _written(request: plan.Wr) -> Iterator[Part]:
-    """The parts that a request writes, as far as it has bytes for them."""
-    for end in request.ends():
-        if end.use.writes:
-            yield replace(end.part, length=_least(end.part.length, end.length))
+def _written(request: plan.Wr) -> tuple[list[Part], plan.Overrides]:
+    """The parts that a request writes, as far as it has bytes for them, and what is set wrong of them."""
+    ends = [end for end in request.ends() if end.use.writes]
+    set_wrong = dict(request.options.but)
+    length = set_wrong.get("length")
+    match request:
+        case plan.Memcpy() | plan.Write(data=(_,)) | plan.Read(into=(_,)) if length is not None and len(set_wrong) == 1:
+            return [replace(end.part, length=length) for end in ends], ()
+        case _:
+            pass
+    return [replace(end.part, length=_least(end.part.length, end.length)) for end in ends], request.options.but
 
 
 def _least(one: Int, other: Int) -> Int:

@@ -77,6 +77,8 @@ class Due(Entry):
     stray: bool = False
     cancelled: bool = False
     """A `cancel` has counted it: it is carried out as a NOP."""
+    doubtful: bool = False
+    """A `cancel` has counted fewer than have its number: it may have been carried out before."""
     left_out: bool = field(default=False, init=False)
     """A list of completions was met without it, and signature pipelining may have stopped its queue."""
     got: Completion | None = field(default=None, init=False)
@@ -109,7 +111,8 @@ class Due(Entry):
     @property
     def still(self) -> bool:
         """Whether it is known to have moved no byte."""
-        return self.cancelled or self.flushed or (self.failed and (self.astray or self.unmoved or self._met_astray))
+        cancelled = self.cancelled and not self.doubtful
+        return cancelled or self.flushed or (self.failed and (self.astray or self.unmoved or self._met_astray))
 
     @property
     def _met_astray(self) -> bool:

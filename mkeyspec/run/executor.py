@@ -414,6 +414,9 @@ class Executor:
         """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""
         failure = drain.rest_for(self.state, step, end) or drain.rest_late(self.state, step, end)
         failure = failure or arrival.of_requests(self.state, step, end)
+        number = len(self.state.taken) - 1
+        if number not in self.state.exact and (exact := live_numbers.resolved(step, self.state)) is not step:
+            self.state.exact[number] = exact
         if failure is None and (step.moves_data() or any(request.writes() for request in step.posted())):
             for changed in teardown_checks.overwritten(self.state, self.rulings.excused):
                 self.rulings.fail(changed)

@@ -44,7 +44,10 @@ class Extent:
     def add_unseen(self, state: CaseState, steps: Sequence[plan.Step] | None = None) -> None:
         """Add all bytes that some step may have written and that were not compared since. `steps`: the first ones
         only."""
-        for number, entry in culprits.moves(state.taken if steps is None else steps, state.course):
+        steps = state.taken if steps is None else steps
+        if state.exact:
+            steps = [state.exact.get(number, step) for number, step in enumerate(steps)]
+        for number, entry in culprits.moves(steps, state.course):
             number = max(number, state.course.until(entry.at))
             for buffer, start, end in _resolve(state, entry.written):
                 mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))

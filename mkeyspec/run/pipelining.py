@@ -19,13 +19,15 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
     """mlx5dv_qp_cancel_posted_send_wrs. The returned count is checked here, unless an expectation reads it."""
     pair = state.pair(step.qp, step.at)
     drain.until_quiet(state, pair.owner)
-    fewest, most = _pending(pair.owner, step.id)
+    sure, most = _pending(pair.owner, step.id)
+    fewest = len(sure)
     waiting = [due for due in pair.owner.send if due.wr_id == step.id and not due.cancelled]
     count = returned(state.device.cancel(pair.owner.qp, step.id))
     attempt = Attempt(step.at, f"cancel {step.id}")
     if count > 0:
         for due in waiting:
             due.cancelled = True
+            due.doubtful = count < len(waiting) and due not in sure
             due.byte_lens = ()  # nothing came back, and the page says nothing of a NOP's byte_len
         _take_back(state, pair.peer, waiting)
     if count < 0:
@@ -51,19 +53,19 @@ def _take_back(state: CaseState, far: End, cancelled: Sequence[Due]) -> None:
         free.mark_judged("cancel")
 
 
-def _pending(end: End, wr_id: int) -> tuple[int, int]:
-    """The least and the greatest possible number of waiting requests with that wr_id. In a drained queue no request
-    is being carried out: a signaled request without a completion waits, and so do all later ones. Earlier unsignaled
-    ones may be complete or not.
+def _pending(end: End, wr_id: int) -> tuple[list[Due], int]:
+    """The requests with that wr_id that wait for sure, and the greatest possible number of those that do. In a drained
+    queue no request is being carried out: a signaled request without a completion waits, and so do all later ones.
+    Earlier unsignaled ones may be complete or not.
     """
-    fewest = most = 0
+    sure, most = list[Due](), 0
     waits = False
     for due in end.send:
         waits = waits or (end.drained and due.signaled)
         if due.wr_id == wr_id and not due.cancelled:
             most += 1
-            fewest += waits
-    return fewest, most
+            sure += [due] if waits else []
+    return sure, most
 
 
 def resume(state: CaseState, step: Resume) -> Attempt | None:

@@ -30,7 +30,8 @@ class Written:
 
     def by_last(self, state: CaseState) -> list[Moved]:
         """What the last step may write."""
-        return list(self._follow(state).fork().take(state.taken[-1]))
+        number = len(state.taken) - 1
+        return list(self._follow(state).fork().take(state.exact.get(number, state.taken[number])))
 
     def unseen(self, buffer: Buffer) -> npt.NDArray[np.bool_]:
         """For each byte, whether a step before the last one may have written it since it was compared."""
@@ -51,7 +52,7 @@ class Written:
         for entry in before:
             self._note(state, -1, entry)
         for number in range(self._followed, len(steps)):
-            for entry in reach.take(steps[number]):
+            for entry in reach.take(state.exact.get(number, steps[number])):
                 if state.course.may_have_moved(entry.at):
                     self._note(state, number, entry)
         self._followed = len(steps)

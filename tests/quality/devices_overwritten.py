@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mkeyspec.device.protocol import Completion, Configure, Memory, Read, Send, Sge, WorkRequest, Write
+from mkeyspec.device.protocol import Completion, Configure, Memory, RawWqe, Read, Send, Sge, WorkRequest, Write
 from mkeyspec.run.buffer import Bytes
 from tests.quality.devices import device
 from tests.quality.devices_bytes import Memories
@@ -23,25 +23,29 @@ AT = 40
 class Changes(Disturbance):
     """After the first call of this name, with a request of this type, a byte of the first buffer is another."""
 
-    def __init__(self, name: str, type_: type[WorkRequest] | None = None, at: int = AT) -> None:
+    def __init__(self, name: str, type_: type[WorkRequest] | None = None, at: int = AT, after: int = 0) -> None:
+        """`after`: not with the first so many such calls."""
         super().__init__()
-        self.name, self.type, self.at = name, type_, at
+        self.name, self.type, self.at, self.left = name, type_, at, after
 
     def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
         found = go()
         if name == self.name and not self.done and not tap.given_back and (self.type is None or self._has(args[1])):
-            self.done = True
-            tap.flip(0, GUARD + self.at)
+            self.left -= 1
+            if self.left < 0:
+                self.done = True
+                tap.flip(0, GUARD + self.at)
         return found
 
     def _has(self, requests: Sequence[WorkRequest]) -> bool:
         return self.type is not None and any(isinstance(one, self.type) for one in requests)
 
 
-for _type in (Configure, Read, Send, Write):
+for _type in (Configure, RawWqe, Read, Send, Write):
     device(f"changes_a_byte_at_{_type.__name__.lower()}")(partial(Changes, "post", _type))
 for _at in (10, 520):
     device(f"changes_byte_{_at}_at_send")(partial(Changes, "post", Send, _at))
+device("changes_a_byte_at_the_third_send")(partial(Changes, "post", Send, after=2))
 device("changes_a_byte_at_mkey_check")(partial(Changes, "mkey_check"))
 
 

@@ -59,7 +59,7 @@ def one(line: int, request: Wr) -> Post:
         (one(5, CompareSwap(at(5), W, K, 1, 2)), "maybe by"),
         (one(5, CompareSwap(at(5), K, W, 1, 2)), "maybe by"),
         (one(5, Memcpy(at(5), W, K)), "maybe by"),
-        (one(5, RawWqe(at(5), Literal(bytes(64)))), "maybe by"),
+        (one(5, RawWqe(at(5), Literal(b"\0\0\0\x0a" + bytes(60)))), "maybe by"),
         (Transmit(at(5), K, "send"), "read by"),
         (one(5, Write(at(5), (K,), W)), "read by"),
         (one(5, Read(at(5), (W,), K)), "read by"),

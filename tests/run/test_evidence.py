@@ -252,7 +252,7 @@ def test_a_known_departure_excuses_the_bytes_that_its_statement_may_have_written
 
 
 def test_an_end_in_the_middle_hides_nothing_that_came_before() -> None:
-    raw = Post(at(20), (RawWqe(at(20), Literal(b"\0" * 64), SIGNALED),))
+    raw = Post(at(20), (RawWqe(at(20), Literal(b"\0\0\0\x0a" + b"\0" * 60), SIGNALED),))
     tested, device = rig()
     device.post = refusing_raw(device)
     assert codes(tested, *plain(), raw) == ["MKS2013"]
@@ -264,7 +264,7 @@ def test_an_end_in_the_middle_hides_nothing_that_came_before() -> None:
 
 
 def test_an_end_in_the_middle_and_what_the_statements_after_it_would_have_looked_at() -> None:
-    raw = Post(at(20), (RawWqe(at(20), Literal(b"\0" * 64), SIGNALED),))
+    raw = Post(at(20), (RawWqe(at(20), Literal(b"\0\0\0\x0a" + b"\0" * 60), SIGNALED),))
     tested, device = rig()
     device.post = refusing_raw(device)
     w = changed(W, data=Literal(b"\7" * 64))
