@@ -184,6 +184,7 @@ CANCEL = Statement(
 def _resume(row: RowState, sentence: Sentence, scope: Scope) -> None:
     qp = _qp(row, sentence, scope)
     check_unreceived(row, qp)
+    writes.resume(row, qp)
     row.add(plan.Resume(sentence.at, qp), sentence)
 
 

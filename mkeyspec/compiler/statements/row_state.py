@@ -117,6 +117,7 @@ class RowState(ABC):
         "sentences",
         "state",
         "steps",
+        "stopped",
         "turn",
         "undecided",
         "unreceived",
@@ -140,6 +141,8 @@ class RowState(ABC):
         """The QP of statements without `on`; None: the pair with the defaults."""
         self.moved: tuple[Moved, ...] = ()
         """What statements have written and no statement has looked at since."""
+        self.stopped: tuple[tuple[str | None, Moved], ...] = ()
+        """By QP, what requests have written that signature pipelining may hold back until a `resume`."""
         self.brought: tuple[Brought, ...] = ()
         """What requests write, in order, and no statement has looked at since."""
         self.unreceived: tuple[Unreceived, ...] = ()

@@ -53,6 +53,7 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
         # Which of them its message takes is open.
         for part in (part for one in _receives(row, step.qp, not step.peer) for part in one.into):
             _write(row, Target(part, None), span, span, exact=False)
+    before = row.moved
     for request in step.requests if through else ():
         into = list(targets(request, waiting))
         if both and (_is_wild(request) or any(_is_unknown(row, target.part.name) for target in into)):
@@ -75,6 +76,14 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
             if not end.use.writes and _is_mkey(row, end.part) and not end.part.start:
                 length = known_number(end.length)
                 check_sent(row, end.part.name, length, row.origin.get(request))
+    if row.state.qp(step.qp).sig_pipelining and not step.peer:
+        row.stopped = (*row.stopped, *((step.qp, one) for one in row.moved if one not in before))
+
+
+def resume(row: RowState, qp: str | None) -> None:
+    """What the queue held back is written now, also to bytes that a statement has looked at since it was posted."""
+    row.moved = (*row.moved, *(one for of, one in row.stopped if of == qp))
+    row.stopped = tuple(one for one in row.stopped if one[0] != qp)
 
 
 def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> None:
