@@ -3,6 +3,7 @@
 A READ, an atomic and a memcpy write into local memory when they end. A later request of the section waits for that only
 with IBV_SEND_FENCE (ibv_post_send(3); mlx5dv_wr_post(3), memcpy). Nor does the other end wait: what a READ or an atomic
 takes there a later request may have written already, and a key that it uses may be invalid (IBTA volume 1, 10.8.3.3).
+mlx5dv_wr_mkey_configure(3) says that a request after a configuration needs no wait, and nothing of one before it.
 Between two statements the rig waits. Of two parts of one layout that are the same bytes, either may be written last.
 What is cancelled waits after a fence, or has left (mlx5dv_qp_cancel_posted_send_wrs(3)).
 """
@@ -21,6 +22,11 @@ from mkeyspec.reference.layout import Segment
 from mkeyspec.value.layout import Layout, Part
 
 CODE = "MKS0619"
+
+_OF_KEYS = {plan.Invalidate.word: "ends"} | dict.fromkeys(
+    (plan.Configure.word, plan.MrList.word, plan.MrInterleaved.word), "configures"
+)
+"""What requests do to a key of their own end."""
 
 
 class Late(NamedTuple):
@@ -75,8 +81,8 @@ class SectionOrder:
             if _overlap(arrives, earlier.taken):
                 self._tell(request, earlier, span, "brings bytes to where", "need not have taken them yet")
                 return
-            if request.word == plan.Invalidate.word and earlier.names & {*request.changes()}:
-                self._tell(request, earlier, span, "ends a key that", "may still use")
+            if request.word in _OF_KEYS and earlier.names & {*request.changes()}:
+                self._tell(request, earlier, span, f"{_OF_KEYS[request.word]} a key that", "may still use")
                 return
 
     def _bytes(self, end: End) -> list[Segment]:
