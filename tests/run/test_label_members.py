@@ -14,6 +14,7 @@ import pytest
 from mkeyspec.device.model.device import Model
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Completion, Qp
+from mkeyspec.run.label import Label, Unobserved
 from tests.compiler.statements.lower_text import compiled
 from tests.run.text import KEY, one, told
 
@@ -117,3 +118,16 @@ def test_a_late_error_of_an_unsignaled_request_is_waited_for(claim: str, shown: 
     """The receive of the message before it does not tell how it came out."""
     lines = ("peer recv w", "post as s { send m; write m[0 +: 8] to w[0 +: 8], but rkey 5 }", claim, "expect w == any")
     assert told(one(*lines, shown), Slow(Profile())) == ["pass"]
+
+
+def test_only_the_status_is_known_of_requests_without_a_completion() -> None:
+    """None of them asked for one: they have succeeded, and no member of a completion was ever seen."""
+
+    class Silent:
+        got, passed, succeeded = None, True, True
+
+    label = Label((Silent(),))  # type: ignore[arg-type]
+    assert label.read("status") == "success"
+    for member in ("byte_len", "id", "opcode", "imm"):
+        with pytest.raises(Unobserved):
+            label.read(member)

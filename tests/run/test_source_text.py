@@ -153,3 +153,19 @@ def test_the_rule_that_is_broken(verifies: tuple[str, ...], causes: tuple[str, .
     text = render(case, Verdict("fail", [failure]), lambda id: f"what {id} says")
     lines = [line.strip() for line in text.splitlines()]
     assert lines[lines.index("(all of it)") + 1] == told
+
+
+@pytest.mark.parametrize("line", [-1, 0, SOURCE.count("\n") + 2])
+def test_a_line_that_the_file_does_not_have(line: int, tmp_path: Path) -> None:
+    path = tmp_path / "case.mks"
+    path.write_text(SOURCE)
+    text = SourceText(path)
+    assert text.first_line(At(line, 1)) == ""
+    assert text.quoted(At(line, 1)) == []
+
+
+def test_the_first_and_the_last_line_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "case.mks"
+    path.write_text(SOURCE)
+    assert SourceText(path).first_line(At(1, 1)) == "mks 1"
+    assert SourceText(path).first_line(At(SOURCE.count("\n"), 5)) == "configure k"
