@@ -27,7 +27,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Bytes that were read, and the pieces of buffers they came from, in order."""
+    """Bytes that were read, and the pieces of buffers they came from, in order. `data` is a copy: what `read` gives may
+    be a view that the next `read` fills again."""
 
     name: str
     data: Bytes
@@ -99,14 +100,14 @@ def content(state: CaseState, observed: Content) -> Seen:
     device = state.device
     if len(pieces) == 1:
         piece = pieces[0]
-        data = device.read(piece.buffer.memory, GUARD + piece.start, piece.length)
+        data = device.read(piece.buffer.memory, GUARD + piece.start, piece.length).copy()
         return Seen(name, data, (piece,))
     whole: dict[int, Bytes] = {}
     chunks = []
     for piece in pieces:
         memory = piece.buffer.memory
         if memory.handle not in whole:
-            whole[memory.handle] = device.read(memory, GUARD, piece.buffer.length)
+            whole[memory.handle] = device.read(memory, GUARD, piece.buffer.length).copy()
         chunks.append(whole[memory.handle][piece.start : piece.start + piece.length])
     return Seen(name, np.concatenate(chunks) if chunks else np.empty(0, np.uint8), tuple(pieces))
 
@@ -127,5 +128,5 @@ def wire(state: CaseState, observed: Wire) -> Seen:
         raise Unobserved("wire" if observed.label is None else f"{observed.label}.wire")
     name = "wire" if observed.label is None else f"{observed.label}.wire"
     piece = Piece(view.buffer, observed.start, observed.length)
-    data = state.device.read(view.buffer.memory, GUARD + observed.start, observed.length)
+    data = state.device.read(view.buffer.memory, GUARD + observed.start, observed.length).copy()
     return Seen(name, data, (piece,), view, observed.start)

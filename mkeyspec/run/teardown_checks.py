@@ -111,7 +111,7 @@ def buffers(state: CaseState, excused: Extent) -> Iterator[Found]:
         content = buffer.content
         got = read(buffer.memory, 0, len(content))
         if got.tobytes() != content.tobytes():
-            yield from _changed(state, buffer, content, got, excused)
+            yield from _changed(state, buffer, content, got.copy(), excused)
 
 
 def _changed(state: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
@@ -147,7 +147,7 @@ def _differing(state: CaseState, buffer: Buffer, mask: Mask) -> tuple[Failure | 
     comes first."""
     failure = None
     for last in (False, True):
-        got = state.device.read(buffer.memory, GUARD, buffer.length)
+        got = state.device.read(buffer.memory, GUARD, buffer.length).copy()
         where = difference.positions(buffer.expected(0, buffer.length), got, buffer.free)
         where = where[mask[where]]
         writers = {at for pair in state.pairs.values() for end in pair.ends for at in end.unheard()}

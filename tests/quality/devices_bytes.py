@@ -8,6 +8,8 @@ from errno import EINVAL
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mkeyspec.device.protocol import (
     Atomic,
     Completion,
@@ -248,3 +250,22 @@ class Again(Disturbance):
 for _name in ("mkey", "memory", "pd", "dek", "dct"):
     device(f"gives_the_first_{_name}_again")(partial(Again, _name))
 device("gives_the_first_lkey_again")(partial(Again, "mkey", "lkey"))
+
+
+class OneScratchBuffer(Disturbance):
+    """What `read` gives is a view of one buffer, which the next read fills again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scratch = np.zeros(1 << 16, np.uint8)
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        found = go()
+        if name != "read" or len(found) > len(self.scratch):
+            return found
+        self.done = True
+        self.scratch[: len(found)] = found
+        return self.scratch[: len(found)]
+
+
+device("one_scratch_buffer")(OneScratchBuffer)
