@@ -58,6 +58,6 @@ def unowed(end: End, due: Due) -> str:
     """What is wrong with an error completion whatever the claim is, in a few words; "" if nothing is."""
     if due.overtaken:
         return "came after a later one's"
-    if due.stray and due.receive is None and due.wr_id not in end.configurations:
+    if due.stray and due.receive is None and not due.part:
         return "is of no request of its queue"
     return ""

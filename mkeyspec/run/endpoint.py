@@ -104,8 +104,8 @@ class End:
         self._positions = 0
         self.last: dict[Lane, int] = {}
         """For each lane, the position of the latest request whose completion has come."""
-        self.configurations: set[int] = set()
-        """Numbers of requests that are several WQEs."""
+        self.configurations: dict[int, list[Due]] = {}
+        """By number, configurations: each as often as it may be flushed once more (`_is_part`)."""
         self.drained = False
         """An event has reported that the send queue is drained, and nothing has resumed it."""
         self.strange: list[tuple[At, str]] = []
@@ -289,6 +289,7 @@ class End:
     def _unowed(self, completion: Completion) -> Due:
         at = self.number_of.get(completion.wr_id, self.pair.at)
         stray = Due(at, completion.queue, completion.wr_id, "", stray=True)
+        stray.part = completion.queue == "send" and self._is_part(completion)
         if completion.queue == "recv":
             for receive in self.receives:
                 if receive.wr_id == completion.wr_id:
@@ -300,6 +301,15 @@ class End:
                     self.receives.remove(receive)
                     break
         return stray
+
+    def _is_part(self, completion: Completion) -> bool:
+        """Whether it is a flush of another WQE of a configuration that has failed, or was flushed."""
+        left = self.configurations.get(completion.wr_id, [])
+        own = next((due for due in left if due.failed), None)
+        if own is None or completion.status != FLUSH:
+            return False
+        left.remove(own)
+        return True
 
     def unjudged(self) -> Iterator[Due]:
         """What came and is not checked yet, in order."""
@@ -409,5 +419,6 @@ class Pair:
             end.lanes.clear()
             end.stopped.clear()
             end.unfreed.clear()
+            end.configurations.clear()
             if not end.shared:  # which no reset of a DCI empties
                 end.receives.clear()

@@ -75,6 +75,8 @@ class Due(Entry):
     drained: bool = False
     """Its queue was drained when it was posted: an event had reported it, and it was not resumed."""
     stray: bool = False
+    part: bool = field(default=False, init=False)
+    """It is the flush of another WQE of a configuration."""
     cancelled: bool = False
     """A `cancel` has counted it: it is carried out as a NOP."""
     doubtful: bool = False
@@ -113,6 +115,11 @@ class Due(Entry):
         """Whether it is known to have moved no byte."""
         cancelled = self.cancelled and not self.doubtful
         return cancelled or self.flushed or (self.failed and (self.astray or self.unmoved or self._met_astray))
+
+    @property
+    def unsent(self) -> bool:
+        """Whether it is known to have sent no message."""
+        return self.flushed or self.cancelled
 
     @property
     def _met_astray(self) -> bool:

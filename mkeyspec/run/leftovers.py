@@ -204,5 +204,6 @@ def _follows(end: End, due: Due) -> bool:
         if due.queue == "send" and end.fails_after(due):
             return False
         # Each WQE of a configuration may be flushed by itself; of anything else there is one completion.
-        return not due.stray or due.receive is not None or due.wr_id in end.configurations
-    return due.queue == "recv" and not due.stray
+        return not due.stray or due.receive is not None or due.part
+    # What no message has reached is flushed; another error is of a message (IBTA 10.3.1.7).
+    return due.queue == "recv" and not due.stray and not (due.request is not None and due.request.unsent)

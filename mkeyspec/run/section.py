@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import RawWqe, Refused, Sge, Write
+from mkeyspec.device.protocol import Configure, RawWqe, Refused, SetSignature, Sge, WorkRequest, Write
 from mkeyspec.plan import At, Claim, Known, lists
 from mkeyspec.run.case_state import CaseState, byte_lens
-from mkeyspec.run.endpoint import End, OpenReceive
+from mkeyspec.run.endpoint import CONFIGURATION_WQES, End, OpenReceive
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.outcomes import Attempt, describe
@@ -103,7 +103,7 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         end.owe(due)
         state.course.post(due)
         if planned.opcode == "driver1":
-            end.configurations.add(due.wr_id)
+            end.configurations.setdefault(due.wr_id, []).extend([due] * _further_wqes(planned.request))
         section.dues.append(due)
         if planned.mkeys:
             state.use(planned.mkeys, planned.at, due)
@@ -172,6 +172,13 @@ def owe(end: End, planned: Planned, request: Due) -> None:
     if receive.label is not None:
         receive.label.dues.append(due)
     end.owe(due)
+
+
+def _further_wqes(request: WorkRequest) -> int:
+    """How many WQEs a configuration has at most beside the first: one for each domain of a signature that it sets
+    (X-LIM-05)."""
+    signed = isinstance(request, Configure) and SetSignature in map(type, request.setters)
+    return CONFIGURATION_WQES - 1 if signed else 0
 
 
 def post_receive(state: CaseState, end: End, receive: OpenReceive) -> str:

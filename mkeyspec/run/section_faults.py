@@ -122,6 +122,10 @@ def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
     for due in section.far:
         if section.end.owes(due) and (due.got is None or due.got.status != SUCCESS):
             return misfit(due, what) if due.got is not None else late(state, section.end.other, due, what)
+        behind = due.order > failed.order and not _is_apart(section.end, due, failed)
+        if behind and due.failed and due.got is not None and due.got.status != FLUSH:
+            message = f"`{section.what}` failed, and a receive that no message reached has an error of its own"
+            return Failure("MKS2005", due.at, message, (("expected", FLUSH), ("got", describe(due.got))), True)
         if due.got is None or due.got.status != SUCCESS:
             continue
         if due.order >= failed.order and not _is_apart(section.end, due, failed):

@@ -181,3 +181,55 @@ class Swapped(Disturbance):
 device("flush_before_the_error")(partial(Swapped, 4, 5))
 device("flush_before_a_flush")(partial(Swapped, 5, 6))
 device("later_receive_first")(partial(Swapped, 8, 9))
+
+
+class FlushedAgain(Disturbance):
+    """When a request fails, the configuration 41, which succeeded before, is flushed as well: at once, or when its
+    queue fails again after a reset."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: Completion | None = None
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if completion.wr_id == 41 and completion.status == "success":
+            self.kept = completion
+        elif self.kept is not None and queue == "send" and completion.status not in ("success", "wr_flush_err"):
+            again = replace(self.kept, status="wr_flush_err", opcode="")
+            self.done, self.kept = True, None
+            return (Held(completion), Held(again))
+        return (Held(completion),)
+
+
+device("configuration_flushed_again")(FlushedAgain)
+
+
+class FlushedOften(Disturbance):
+    """A flushed configuration has so many completions."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if completion.wr_id != 41 or completion.status != "wr_flush_err":
+            return (Held(completion),)
+        self.done = True
+        return (Held(completion),) * self.count
+
+
+for _count in (3, 4):
+    device(f"configuration_flushed_{_count}_times")(partial(FlushedOften, _count))
+
+
+class ReceivesNotFlushed(Disturbance):
+    """A receive that no message has reached completes with a protection error, and is not flushed."""
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if queue != "recv" or completion.status != "wr_flush_err":
+            return (Held(completion),)
+        self.done = True
+        return (Held(replace(completion, status="loc_prot_err")),)
+
+
+device("receives_not_flushed")(ReceivesNotFlushed)
