@@ -37,6 +37,10 @@ Exit code: 0 if something ran and nothing went wrong, 1 if a row failed, was blo
 errors in a .mks file or an option, 3 if nothing ran, 4 if mkeyspec or pytest failed."""
 
 
+_LOGS = frozenset({"--debug", "--log-file"})
+"""Options of pytest that name a file which it writes over."""
+
+
 def add(commands: Any) -> None:
     """The command, among the subparsers of the command line."""
     run = command(commands, "run", _run, "compile, run, and leave a JUnit report", _EXAMPLE)
@@ -93,6 +97,9 @@ def _run(options: argparse.Namespace) -> int:
         return lab_run.run(options)
     lab_run.refuse_without_lab(options)
     arguments = list(options.rest)
+    for name, _, value in (word.partition("=") for word in arguments):
+        if name in _LOGS and value.endswith(SUFFIX):
+            raise Failure("MKS0902", f"{value} would be a {SUFFIX} file, and no log: name the log after {name}")
     warning_options.levels(options, Settings())  # those of the project are added where the cases are compiled
     arguments += [f"--allow={code}" for code in options.allow] + [f"--deny={code}" for code in options.deny]
     drawn = generate.drawing_of(options)

@@ -204,7 +204,8 @@ def run_session(
     ]
     kept = [] if bundle is None else [f"--bundle-parts={folder_of(bundle).absolute()}"]
     with _own_environment():
-        code = _run_alone([*fixed, *kept], [*arguments, *paths], results, junit, apart)
+        # The paths first: an option that may have a value, as --debug, would take one that follows for it.
+        code = _run_alone([*fixed, *kept], [*paths, *arguments], results, junit, apart)
     return code if bundle is None else _bundled(bundle, code)
 
 

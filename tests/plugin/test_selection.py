@@ -165,3 +165,22 @@ def test_names_that_are_no_identifiers(project: Project) -> None:
         project.put(f"cases/{name}", CASES)
     assert project.pytest("-k", "passes").counts["passed"] == 15
     assert project.pytest("generated", "-k", "passes").counts["passed"] == 15
+
+
+# Options of pytest that may have a value ------------------------------------------------------
+
+
+def test_a_path_is_no_value_of_an_option_before_it(suite: Project) -> None:
+    before = (suite.path / "cases/a.mks").read_text()
+    done = suite.mkeyspec("run", "cases/a.mks", "--debug")
+    assert done.counts["passed"] == 5
+    assert (suite.path / "cases/a.mks").read_text() == before
+
+
+@pytest.mark.parametrize("option", ["--debug", "--log-file"])
+def test_a_log_of_pytest_is_no_case_file(suite: Project, option: str) -> None:
+    before = (suite.path / "cases/a.mks").read_text()
+    done = suite.mkeyspec("run", "cases", f"{option}=cases/a.mks")
+    assert done.code == 2
+    assert "error[MKS0902]: cases/a.mks would be a .mks file, and no log" in done.out + done.err
+    assert (suite.path / "cases/a.mks").read_text() == before
