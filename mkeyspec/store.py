@@ -370,6 +370,11 @@ def _header_of(module: Path) -> Header | None:
         return None
 
 
+def is_generated(module: Path) -> bool:
+    """Whether it is a module that mkeyspec wrote, and has its head."""
+    return _header_of(module) is not None
+
+
 def compile_paths(paths: Iterable[Path], store: Store, *, force: bool = False) -> list[Result]:
     """Bring the modules of every source in `paths` (files and folders) up to date."""
     return [store.compile(path, force=force) for path in find_sources(paths)]

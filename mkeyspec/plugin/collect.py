@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from _pytest.pathlib import fnmatch_ex
 
 from mkeyspec.files.project import SUFFIX, Unreadable, refuse_name
 from mkeyspec.plugin.compilation import Outcome, compilation, is_asked_for, merge_warnings, named_paths
-from mkeyspec.plugin.nodes import MksFile, WrongModule
+from mkeyspec.plugin.nodes import GeneratedModule, MksFile, WrongModule
 from mkeyspec.project.source import code_of
+from mkeyspec.store import is_generated
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -21,7 +23,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
             pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
         file: pytest.Collector = MksFile.from_parent(parent, path=file_path)
         return file
+    if file_path.suffix == ".py" and file_path.name.startswith("test_") and _is_passed_by(file_path, parent):
+        module: pytest.Module = parent.ihook.pytest_pycollect_makemodule(module_path=file_path, parent=parent)
+        return module
     return None
+
+
+def _is_passed_by(module: Path, parent: pytest.Collector) -> bool:
+    """Whether it is a generated module that `python_files` does not name, so that pytest does not collect it."""
+    named = parent.session.isinitpath(module) or any(
+        fnmatch_ex(pattern, module) for pattern in parent.config.getini("python_files")
+    )
+    return not named and is_generated(module)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -37,7 +50,10 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
         outcome = Outcome(code=code_of(denied[0]), text=text)
     else:
         merge_warnings(parent.config, shown)
-        return None
+        if not is_generated(module_path):
+            return None
+        good: pytest.Module = GeneratedModule.from_parent(parent, path=module_path)
+        return good
     module: pytest.Module = WrongModule.from_parent(parent, path=module_path, outcome=outcome)
     return module
 

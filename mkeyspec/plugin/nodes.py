@@ -18,35 +18,14 @@ from mkeyspec.plugin.compilation import Outcome, compilation, merge_warnings, pa
 from mkeyspec.run.marks import CaseMark, case_of, row_count
 
 
-class MksFile(pytest.Module):
-    """A `.mks` file. `obj` is a module object that holds its cases under their own names."""
-
-    def _getobj(self) -> types.ModuleType:
-        outcome = compilation(self.config).of(self.path)
-        merge_warnings(self.config, outcome.warnings)
-        cases = types.ModuleType(self.path.stem)
-        if outcome.module:
-            for name, value in vars(_load(Path(outcome.module))).items():
-                mark = case_of(value) if name.startswith("test_") else None
-                if mark is not None:
-                    value.place_as = _placed(str(self.path), mark.at.line)
-                    setattr(cases, mark.name, value)
-        return cases
+class GeneratedModule(pytest.Module):
+    """A generated module: its cases are collected, whatever pytest's options say that a test is called."""
 
     def funcnamefilter(self, name: str) -> bool:
-        """All functions of `obj` are cases, whatever they are called."""
+        """All functions that are looked at are cases."""
         return True
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        outcome = compilation(self.config).of(self.path)
-        named = [argument for argument in self.config.args if _names(argument, self)]
-        if named and not outcome.module and not outcome.code:
-            outcome = _nothing_to_run(self.path, source_name(self.path, self.config.rootpath))
-        if outcome.code:
-            if any("::" in argument for argument in named):
-                raise self.CollectError(outcome.text)  # `pytest x.mks::case`: the case is not there to be found
-            item: pytest.Item = BrokenFile.from_parent(self, name=outcome.code, outcome=outcome)
-            return [item]
         # Not Module's own collect, which looks for setup_module and fixtures first, passes names by, and leaves out
         # what was not defined in this module: a case may well be called setup_module.
         return [
@@ -62,6 +41,34 @@ class MksFile(pytest.Module):
             text = f"pytest made {len(items)} of the {rows} rows of case `{name}`; another plugin keeps it from them"
             raise self.CollectError(f"error[MKS0906]: {text}")
         return items
+
+
+class MksFile(GeneratedModule):
+    """A `.mks` file. `obj` is a module object that holds its cases under their own names."""
+
+    def _getobj(self) -> types.ModuleType:
+        outcome = compilation(self.config).of(self.path)
+        merge_warnings(self.config, outcome.warnings)
+        cases = types.ModuleType(self.path.stem)
+        if outcome.module:
+            for name, value in vars(_load(Path(outcome.module))).items():
+                mark = case_of(value) if name.startswith("test_") else None
+                if mark is not None:
+                    value.place_as = _placed(str(self.path), mark.at.line)
+                    setattr(cases, mark.name, value)
+        return cases
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        outcome = compilation(self.config).of(self.path)
+        named = [argument for argument in self.config.args if _names(argument, self)]
+        if named and not outcome.module and not outcome.code:
+            outcome = _nothing_to_run(self.path, source_name(self.path, self.config.rootpath))
+        if outcome.code:
+            if any("::" in argument for argument in named):
+                raise self.CollectError(outcome.text)  # `pytest x.mks::case`: the case is not there to be found
+            item: pytest.Item = BrokenFile.from_parent(self, name=outcome.code, outcome=outcome)
+            return [item]
+        return super().collect()
 
 
 class WrongModule(pytest.Module):

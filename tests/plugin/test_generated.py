@@ -277,6 +277,17 @@ def test_a_row_that_mkeyspecs_rig_did_not_judge_does_not_pass(project: Project, 
     assert done.counts == {"failed": 1}
 
 
+@pytest.mark.parametrize("setting", ["python_functions = check_*", "python_files = check_*.py"])
+def test_cases_of_a_module_have_rows_whatever_a_project_calls_tests(project: Project, setting: str) -> None:
+    project.put("cases/a.mks", ROWS)
+    assert project.mkeyspec("compile", "cases").code == 0
+    project.put("tests/check_own.py", "def check_a(): pass\ndef test_a(): pass\n")
+    project.put("pytest.ini", f"[pytest]\n{setting}\n")
+    done = project.pytest("generated", "tests/check_own.py")
+    assert done.code == 1
+    assert done.counts == {"passed": 1, "failed": 1}
+
+
 @pytest.mark.parametrize("how", ["fixture", "mark"])
 def test_rows_that_a_project_skips_are_no_result(project: Project, how: str) -> None:
     project.put("cases/a.mks", ROWS)
