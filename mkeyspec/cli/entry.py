@@ -46,6 +46,7 @@ _COMMANDS = (
     "requirements",
     "sabotage",
     "generate",
+    "search",
     "shrink",
     "repro",
     "ticket",

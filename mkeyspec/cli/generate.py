@@ -114,22 +114,29 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _drawing(options: argparse.Namespace, name: str, cases: str | None, out: str | None) -> Drawing:
+    seed = seed_of(options.seed)
+    folder = Path(out) if out is not None else project_of().reports / "generate"
+    seconds = None if options.minutes is None else seconds_of(options.minutes)
+    return Drawing(seed, None if cases is None else cases_of(name, cases), seconds, folder)
+
+
+def seed_of(text: str | None) -> Seed:
+    """As an option has it; a new one if there is none. Raises Failure (MKS0925, MKS0926)."""
     try:
-        seed = parsed(options.seed) if options.seed is not None else Seed(secrets.randbelow(1 << 32))
+        return parsed(text) if text is not None else Seed(secrets.randbelow(1 << 32))
     except BadSeedError as error:
         raise Failure(error.code, str(error)) from None
-    folder = Path(out) if out is not None else project_of().reports / "generate"
-    seconds = None if options.minutes is None else _minutes(options.minutes)
-    return Drawing(seed, None if cases is None else _number(name, cases), seconds, folder)
 
 
-def _number(name: str, text: str) -> int:
+def cases_of(name: str, text: str) -> int:
+    """A number of cases. Raises Failure (MKS0927)."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MOST or len(text) > len(str(MOST)):
         raise Failure("MKS0927", f"{name} {text}: a number of cases from 1 to {MOST}")
     return int(text)
 
 
-def _minutes(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """Of a number of minutes. Raises Failure (MKS0927)."""
     try:
         minutes = float(text)
     except ValueError:

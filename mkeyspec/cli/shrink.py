@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mkeyspec.cli.options import command
+from mkeyspec.cli.rigs import add_device, opener, rig_of_model, take_fault
 from mkeyspec.cli.row import row_of
 from mkeyspec.cli.session import FAILED, OK, Failure
 from mkeyspec.cli.soft_process import start_on
@@ -18,17 +18,12 @@ from mkeyspec.files.atomic_write import replace
 from mkeyspec.files.project import project_of
 from mkeyspec.files.unwritable import Unwritable
 
-if TYPE_CHECKING:
-    from mkeyspec.run.rig import Rig
-
 _EXAMPLE = """\
 example:
   $ mkeyspec shrink 'cases/signature/crc.mks::strip_on_transmit[crc=crc32c,n=3]' --device mlx5_0
   $ mkeyspec shrink 'cases/signature/crc.mks::strip_on_transmit[crc=crc32c,n=3]' --fault crc32c_polynomial
 Exit code: 0 if a small case was written, 1 if the row does not fail (each time), 2 for wrong input."""
 
-_MODEL = 0.01
-"""Longest wait on the model, in seconds: it has done all its work before a call returns."""
 _RUNS = 5
 """How often a row is run before it counts as failing."""
 
@@ -38,14 +33,7 @@ def add(commands: Any) -> None:
     parser = command(commands, "shrink", _shrink, "a failing row as a small case of its own", _EXAMPLE)
     parser.add_argument("item", metavar="ID", help="as a report names it: FILE::CASE[ROW]")
     parser.add_argument("--device", default="model", metavar="NAME", help="where it fails (default: model)")
-    parser.add_argument(
-        "--fault", metavar="NAME", help="give the model or the software NIC a fault of `sabotage --list`"
-    )
-    parser.add_argument("--device-profile", metavar="FILE", help="TOML: the device's implementation-defined points")
-    parser.add_argument("--expectations", action="append", default=[], metavar="FILE", help="known departures, TOML")
-    parser.add_argument(
-        "--deadline", type=float, default=1.0, metavar="S", help="longest wait for anything (default: 1)"
-    )
+    add_device(parser)
     parser.add_argument("--seconds", type=float, default=120.0, metavar="S", help="end after this time (default: 120)")
     parser.add_argument("--out", metavar="FILE", help="where the case goes (default: reports/shrink/CASE.mks)")
 
@@ -53,10 +41,7 @@ def add(commands: Any) -> None:
 def _shrink(options: argparse.Namespace) -> int:
     if not options.seconds > 0:
         raise Failure("MKS0905", f"--seconds {options.seconds:g}: a search takes more than 0 seconds")
-    if options.fault is not None and options.device.startswith("soft"):
-        from mkeyspec.device.soft.preload import FAULT
-
-        os.environ[FAULT] = options.fault
+    take_fault(options)
     start_on(options.device, whole=options.whole)
     return _search(options)
 
@@ -67,7 +52,7 @@ def _search(options: argparse.Namespace) -> int:
     from mkeyspec.shrink.stand_alone import stand_alone
 
     item = row_of(options.item)
-    device, model = Player(_opener(options)), Player(_rig_of_model)
+    device, model = Player(opener(options)), Player(rig_of_model)
     outcomes = [device.play(item.case, item.row, item.path) for _ in range(_RUNS)]
     code = outcomes[0].code
     if outcomes[0].status == "skip":
@@ -106,53 +91,3 @@ def _search(options: argparse.Namespace) -> int:
 def _no(why: str) -> int:
     print(f"mkeyspec: error[MKS0933]: not shrunk: {why}", file=sys.stderr)
     return FAILED
-
-
-def _opener(options: argparse.Namespace) -> Callable[[], Rig]:
-    """Opens the device in question. Raises Failure for options that can't be used."""
-    from mkeyspec.device.profile.profile import Profile, ProfileError, load
-    from mkeyspec.device.protocol import Unavailable
-    from mkeyspec.device.select import open_choice, parse
-    from mkeyspec.files import resource
-    from mkeyspec.run.departures import Expectations
-    from mkeyspec.run.rig import Rig
-    from mkeyspec.sabotage.catalogue import UnknownFaultError, named
-    from mkeyspec.sabotage.model import faulty_model
-
-    try:
-        profile = load(Path(options.device_profile)) if options.device_profile else Profile()
-        choice = parse(options.device)
-        if options.fault is not None:
-            named(options.fault)
-    except ProfileError as error:
-        raise Failure("MKS0904", str(error)) from None
-    except Unavailable as error:
-        raise Failure(error.code, error.message) from None
-    except UnknownFaultError as error:
-        raise Failure("MKS0907", str(error)) from None
-    if options.fault is not None and choice.kind not in ("model", "soft"):
-        raise Failure("MKS0905", "--fault: only the model and the software NIC can be given one")
-
-    def opened() -> Rig:
-        try:
-            faulty = choice.kind == "model" and options.fault is not None
-            device = faulty_model(options.fault, profile) if faulty else open_choice(choice, profile)
-        except Unavailable as error:
-            raise Failure(error.code, error.message) from None
-        files = [Path(name) for name in options.expectations]
-        if choice.kind != "model":
-            files = [*resource.directory("expectations").glob("*.toml"), *files]
-        deadline = options.deadline if choice.kind != "model" else min(options.deadline, _MODEL)
-        return Rig(device, profile, Expectations.load(files, device.info()), deadline=deadline)
-
-    return opened
-
-
-def _rig_of_model() -> Rig:
-    from mkeyspec.device.model.device import Model
-    from mkeyspec.device.profile.profile import Profile
-    from mkeyspec.run.departures import Expectations
-    from mkeyspec.run.rig import Rig
-
-    model = Model(Profile())
-    return Rig(model, Profile(), Expectations.load([], model.info()), deadline=_MODEL)

@@ -38,7 +38,7 @@ def _fill(case: Case) -> None:
         key = rng.choice(keys)
         if not key.usable:
             life.begin(case, key)
-        _step(case, key, "use" if not number else rng.choices(list(STEPS), list(STEPS.values()))[0])
+        step(case, key, "use" if not number else rng.choices(list(STEPS), list(STEPS.values()))[0])
     for key in keys:
         if not key.usable or rng.random() < 0.5:
             life.use(case, key)
@@ -52,8 +52,9 @@ def _key(case: Case) -> Key:
     return case.key(signature=kind in ("signature", "both"), crypto=kind in ("crypto", "both"))
 
 
-def _step(case: Case, key: Key, step: str) -> None:
-    match step:
+def step(case: Case, key: Key, name: str) -> None:
+    """What is called `name` in STEPS happens to a key that can be used. Raises Open."""
+    match name:
         case "use":
             life.use(case, key)
         case "change":

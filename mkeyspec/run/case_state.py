@@ -172,6 +172,8 @@ class CaseState:
         """Handles of QPs of which a failure was claimed: their own error events follow from it."""
         self.alive: Callable[[], None] = lambda: None
         """`Rig.alive`."""
+        self.likens = True
+        """`Rig.likens`."""
         self.around = Surroundings()
         self.wait_for_label: Callable[[Label], None] = lambda label: None
         """Called when a member of a label is read (`Executor`)."""

@@ -81,7 +81,7 @@ def stage_of(state: CaseState) -> Stage:
 def of_bytes(state: CaseState, failure: Failure, seen: Seen, admitted: Sequence[Admitted]) -> Failure:
     """The failure of bytes that match none of what is admitted, with the near misses that give them."""
     finding: Finding | None = None
-    for pattern in admitted:
+    for pattern in admitted if state.likens else ():
         if pattern.data is None or len(pattern.data) != len(seen.data):
             continue
         found = bytes_look_like(_looked(state, seen, pattern, pattern.data))
@@ -95,7 +95,7 @@ def of_record(state: CaseState, stage: Stage, failure: Failure, mkey: str, got: 
     """The failure of an error record that is not the expected one, with the near misses that give it. `stage`: what was
     done before the check.
     """
-    return told(failure, record_looks_like(stage, mkey, got, fits, laid_down_by(state)))
+    return told(failure, record_looks_like(stage, mkey, got, fits, laid_down_by(state))) if state.likens else failure
 
 
 def laid_down_by(state: CaseState) -> LaidDown:

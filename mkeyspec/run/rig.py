@@ -75,6 +75,8 @@ class Rig:
         self._at = At(1, 1)
         self.alive: Callable[[], None] = lambda: None
         """Called with each step, and with each wait, for whoever looks whether a call has come back."""
+        self.likens = True
+        """Whether failures are compared with near misses, which takes longer than all else of a case."""
         self._blocked: Blocked | None = None
         self._late: tuple[Counter[int], ...] = ()
         """Handles of QPs that failed as the last case claimed: an event of that may come late."""
@@ -106,7 +108,7 @@ class Rig:
             self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated, numbers=numbers
         )
         state.late = self.around.begin(case.id, sum(self._late, Counter()))
-        state.alive, state.around = self.alive, self.around
+        state.alive, state.around, state.likens = self.alive, self.around, self.likens
         self._whole = False
         self._executor = Executor(state, self.expectations, self.verdict, self.rules)
         return []

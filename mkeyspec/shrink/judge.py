@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.compiler.compile import Compiled, compile_file
 from mkeyspec.run.rig import Rig
-from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo
+from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo, Failure
 
 OpenRig = Callable[[], Rig]
 
 
 class Outcome(NamedTuple):
-    """`status`: "pass", "fail", or "skip"; of a failure, the code of its first finding and its whole text."""
+    """`status`: "pass", "fail", or "skip"; of a failure, its first finding, the code of that, and its whole text."""
 
     status: str
     code: str = ""
     text: str = ""
+    failure: Failure | None = None
 
 
 class Player:
@@ -31,21 +32,29 @@ class Player:
 
     def play(self, case: plan.Case, row: plan.Row, source: str) -> Outcome:
         """Run a row; raises nothing that a device causes."""
+        return next(outcome for outcome in self.playing(case, row, source) if outcome is not None)
+
+    def playing(self, case: plan.Case, row: plan.Row, source: str) -> Iterator[Outcome | None]:
+        """As `play`, step by step: None after each step, and the outcome at the end."""
         if self._rig is None or self._rig.blocked is not None:
             self._rig = self._open()
         rig = self._rig
         info = CaseInfo(f"{source}::{case.name}", source, case.verifies, row.needs, None, case.at, case.isolated)
         try:
             if rig.begin(info):
-                return Outcome("skip")
+                yield Outcome("skip")
+                return
             for step in row.steps:
                 rig.step(step)
+                yield None
             rig.finish()
         except CaseFailed as failed:
-            return Outcome("fail", failed.failures[0].code if failed.failures else "", failed.text)
+            first = failed.failures[0] if failed.failures else None
+            yield Outcome("fail", first.code if first is not None else "", failed.text, first)
         except Blocked as blocked:
-            return Outcome("skip", text=str(blocked))
-        return Outcome("pass")
+            yield Outcome("skip", text=str(blocked))
+        else:
+            yield Outcome("pass")
 
 
 class Judge:
