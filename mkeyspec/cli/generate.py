@@ -25,7 +25,7 @@ _ROUND = 4 * CASES_A_FILE
 _EXAMPLE = """\
 example:
   $ mkeyspec generate --seed 42 --cases 100
-  $ mkeyspec generate --seed 2.42 --cases 25 --out /tmp/drawn     # 2: the generator's version, as reports name it
+  $ mkeyspec generate --seed 3.42 --cases 25 --out /tmp/drawn     # 3: the generator's version, as reports name it
   $ mkeyspec run --generate 100 --seed 42 --device soft           # draws them and runs them
 Case number i of a seed is the same however many are drawn, on every machine.
 Exit code: 0 if the files were written, 2 for a wrong option or a directory that can't be written."""

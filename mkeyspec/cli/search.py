@@ -31,7 +31,7 @@ ends: the case is made as small as it can be, is written, and who stands alone i
 example:
   $ mkeyspec search                                         # a minute, the model and the software NIC
   $ mkeyspec search --minutes 60 --device mlx5_0
-  $ mkeyspec search --seed 2.42 --cases 200                 # the same cases again
+  $ mkeyspec search --seed 3.42 --cases 200                 # the same cases again
   $ mkeyspec search --device model                          # no software NIC: the references and the model alone
   $ mkeyspec search --device model --fault crc32c_polynomial --seed 5   # what a find looks like
 Exit code: 0 if all agree, 1 if a case was found, 2 for wrong input."""

@@ -26,7 +26,7 @@ CASES = 600
 def drawn() -> Counter[str]:
     found: Counter[str] = Counter()
     for number in range(CASES):
-        found.update(list(draw(Seed(2), number).script.drawn))
+        found.update(list(draw(Seed(6), number).script.drawn))
     return found
 
 

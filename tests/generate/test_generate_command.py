@@ -21,10 +21,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_files_are_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["generate", "--seed", "2.7", "--cases", "30", "--out", "made/here"]) == 0
-    assert "30 cases of seed 2.7 are in made/here" in capsys.readouterr().out
-    assert (project / "made/here/seed_2_7_00000.mks").read_text() == file_of(Seed(7), 0, 25).text
-    assert (project / "made/here/seed_2_7_00025.mks").read_text() == file_of(Seed(7), 25, 5).text
+    assert main(["generate", "--seed", "3.7", "--cases", "30", "--out", "made/here"]) == 0
+    assert "30 cases of seed 3.7 are in made/here" in capsys.readouterr().out
+    assert (project / "made/here/seed_3_7_00000.mks").read_text() == file_of(Seed(7), 0, 25).text
+    assert (project / "made/here/seed_3_7_00025.mks").read_text() == file_of(Seed(7), 25, 5).text
 
 
 def test_a_new_seed_is_printed_and_gives_the_same_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,17 +40,17 @@ def test_drawn_cases_run_with_their_seed_in_the_report(project: Path, capsys: py
     assert main(["run", "--generate", "5", "--seed", "11", "-q"]) == 0
     assert "5 passed" in capsys.readouterr().out
     report = (project / "reports/junit.xml").read_text()
-    assert report.count('name="seed" value="2.11"') == report.count("<testsuite ") > 0
+    assert report.count('name="seed" value="3.11"') == report.count("<testsuite ") > 0
 
 
 def test_a_time_ends_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", "--minutes", "0.0001", "--seed", "3"]) == 0
-    assert "25 cases of seed 2.3" in capsys.readouterr().out
+    assert "25 cases of seed 3.3" in capsys.readouterr().out
 
 
 def test_a_failed_run_says_how_to_see_it_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--generate", "20", "--seed", "1", "-q", "--fault", "transmit_unsigned"]) == 1
-    assert "mkeyspec run --generate 20 --seed 2.1" in capsys.readouterr().out
+    assert "mkeyspec run --generate 20 --seed 3.1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_rounds_end_with_the_first_failure(tmp_path: Path, capsys: pytest.Captur
 
     assert Drawing(Seed(3), 1000, 60.0, tmp_path).run(session) == 1
     assert len(rounds) == 2
-    assert "again: mkeyspec run --generate 200 --seed 2.3" in capsys.readouterr().out
+    assert "again: mkeyspec run --generate 200 --seed 3.3" in capsys.readouterr().out

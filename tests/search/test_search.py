@@ -193,7 +193,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_all_agree(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["search", "--device", "model", "--seed", "7", "--cases", "5"]) == 0
-    assert capsys.readouterr().out == "mkeyspec: 5 cases of seed 2.7: references and model agree\n"
+    assert capsys.readouterr().out == "mkeyspec: 5 cases of seed 3.7: references and model agree\n"
 
 
 def test_a_find_is_small_and_written_and_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,11 +203,11 @@ def test_a_find_is_small_and_written_and_said(project: Path, capsys: pytest.Capt
     said = capsys.readouterr().out
     assert "mkeyspec: model with transmit_unsigned stands alone with MKS2101 in case " in said
     assert "    the references: as the case expects\n    the model: as the case expects\n" in said
-    assert "mkeyspec: again: mkeyspec search --seed 2.1 --cases" in said
-    assert int(said.partition("seed_2_1.mks, ")[2].split()[0]) <= 8
-    written = (project / "reports/search/seed_2_1.mks").read_text()
-    assert written.startswith("# model with transmit_unsigned stands alone, MKS2101; seed 2.1\n")
-    assert main(["check", "reports/search/seed_2_1.mks"]) == 0
+    assert "mkeyspec: again: mkeyspec search --seed 3.1 --cases" in said
+    assert int(said.partition("seed_3_1.mks, ")[2].split()[0]) <= 8
+    written = (project / "reports/search/seed_3_1.mks").read_text()
+    assert written.startswith("# model with transmit_unsigned stands alone, MKS2101; seed 3.1\n")
+    assert main(["check", "reports/search/seed_3_1.mks"]) == 0
 
 
 def test_an_unsteady_find_is_said(
@@ -218,8 +218,8 @@ def test_an_unsteady_find_is_said(
     monkeypatch.setattr(Three, "disagreement", lambda *_: one if next(turns) else None)
     assert main(["search", "--device", "model", "--seed", "1", "--cases", "1"]) == 1
     said = capsys.readouterr().out
-    assert "mkeyspec: reports/search/seed_2_1_unsteady_0.mks fails 3 of 10 runs, and is not made smaller:" in said
-    assert (project / "reports/search/seed_2_1_unsteady_0.mks").read_text().startswith("# disagrees in 3 of 10 runs\n")
+    assert "mkeyspec: reports/search/seed_3_1_unsteady_0.mks fails 3 of 10 runs, and is not made smaller:" in said
+    assert (project / "reports/search/seed_3_1_unsteady_0.mks").read_text().startswith("# disagrees in 3 of 10 runs\n")
 
 
 @pytest.mark.parametrize(
