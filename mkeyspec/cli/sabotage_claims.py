@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -13,13 +13,12 @@ from typing import Any
 
 from mkeyspec.cli.sabotage_command import Command
 from mkeyspec.cli.session import FAILED, NOTHING, OK, Failure
-from mkeyspec.device.model.device import Model
 from mkeyspec.device.select import DeviceChoice
 from mkeyspec.files.atomic_write import replace
-from mkeyspec.plan import Lacks, Need
 from mkeyspec.requirements.ledger import requirements
 from mkeyspec.requirements.proofs import FILE, Proof, Proofs, ProofsError, read
-from mkeyspec.sabotage.claims.proof import Claim, Entry, WorkerEnded, by_requirement, prove
+from mkeyspec.sabotage.claims.entries import Entry, by_requirement
+from mkeyspec.sabotage.claims.proof import Claim, WorkerEnded, prove
 from mkeyspec.sabotage.suite import Item
 
 
@@ -54,26 +53,51 @@ class Claims(Command):
         except ProofsError as error:
             raise Failure("MKS0904", str(error)) from None
         wanted = self._wanted(items)
-        found: list[Claim] = []
-        failing: list[str] = []
-        try:
-            # Of a sample it is asked whether each claim has support, and no more.
-            both = self.options.sample is None
-            for one in prove(items, wanted, before, self.profile, self.options.workers, both=both):
-                found += one.claims
-                failing += one.failing
-                if self.options.update:
-                    before = self._update(before, one.claims)
-        except WorkerEnded as error:
-            raise Failure("MKS0919", str(error)) from None
+        found: dict[tuple[str, str], Claim] = {}
+        failing: dict[str, None] = {}
+        before = self._prove(
+            items, wanted, before, found, failing, thorough=bool(self.options.only) and self.options.sample is None
+        )
+        if lacking := self._lacking(found):
+            names = {one.requirement.id for one in lacking}
+            again = frozenset(key for key, claim in found.items() if key[1] in names and claim.open())
+            before = self._prove(items, again, before, found, failing, thorough=True)
         for item in failing:
             print(f"mkeyspec: fails without any fault, and supports nothing: {item}", file=sys.stderr)
         if self.options.update and not self.options.paths:
             self._forget(before, {item.case for item in items})
-        entries = by_requirement(found)
-        lacking = [one for one in entries.values() if one.missing] if self._whole else []
-        self._say(found, entries, lacking, failing, {item.case for item in items})
-        return FAILED if failing or lacking or not all(claim.supported for claim in found) else OK
+        claims = list(found.values())
+        lacking = self._lacking(found)
+        self._say(claims, by_requirement(claims), lacking, list(failing), {item.case for item in items})
+        return FAILED if failing or lacking or not all(claim.supported for claim in claims) else OK
+
+    def _prove(
+        self,
+        items: Sequence[Item],
+        wanted: frozenset[tuple[str, str]],
+        before: Proofs,
+        found: dict[tuple[str, str], Claim],
+        failing: dict[str, None],
+        *,
+        thorough: bool,
+    ) -> Proofs:
+        """Prove these claims into `found` and `failing`. Gives what is known then."""
+        # Of a sample it is asked whether each claim has support, and no more; --update looks for what else there is.
+        both = thorough or self.options.update
+        try:
+            for one in prove(items, wanted, before, self.profile, self.options.workers, both=both, thorough=thorough):
+                found |= {(claim.case, claim.requirement): claim for claim in one.claims}
+                failing |= dict.fromkeys(one.failing)
+                for case in {claim.case for claim in one.claims}:
+                    before = self._keep(before, case, [claim for key, claim in found.items() if key[0] == case])
+        except WorkerEnded as error:
+            raise Failure("MKS0919", str(error)) from None
+        return before
+
+    def _lacking(self, found: Mapping[tuple[str, str], Claim]) -> list[Entry]:
+        """Entries without a supported half that they want, if all claims were asked for."""
+        entries = by_requirement(found.values())
+        return [one for one in entries.values() if one.missing] if self._whole else []
 
     @property
     def _whole(self) -> bool:
@@ -86,15 +110,13 @@ class Claims(Command):
         everything = [key for key in _claims(items) if not self.options.only or key[1] in self.options.only]
         if self.options.sample is not None and self.options.sample < len(everything):
             everything = _drawn(everything, self.options.sample, self.options.seed)
-        offers = Model(self.profile).capabilities().offers
-        runs = {item.case for item in items if not any(_is_without(need, offers) for need in item.info.needs)}
-        return frozenset(key for key in everything if key[0] in runs)
+        return frozenset(everything)
 
-    def _update(self, before: Proofs, found: Sequence[Claim]) -> Proofs:
-        """Write what is proved of a case: a search of an hour that is cut has not been in vain."""
+    def _keep(self, before: Proofs, case: str, found: Sequence[Claim]) -> Proofs:
+        """With what is proved of a case; --update writes it: a long search that is cut has not been in vain."""
         now = {(one.case, one.requirement, half): proof for one in found for half, proof in one.proofs.items()}
-        kept = before.replaced({one.case for one in found}, now)
-        if kept != before:
+        kept = before.replaced({case}, now)
+        if self.options.update and kept != before:
             replace(self.project / FILE, kept.text())
         return kept
 
@@ -144,11 +166,6 @@ class Claims(Command):
             f"mkeyspec: {len(found) - len(unsupported)} of {len(found)} claims are supported; {len(lacking)} entries "
             f"lack a supported half; on {self.device.text} ({len(cases)} cases) in {seconds:.1f} s"
         )
-
-
-def _is_without(need: Need, offers: Collection[str]) -> bool:
-    """Whether a row is for devices without something that this one has: no fault of this one can fail it."""
-    return isinstance(need, Lacks) and need.name in offers
 
 
 def _claims(items: Sequence[Item]) -> list[tuple[str, str]]:

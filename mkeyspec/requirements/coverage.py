@@ -46,6 +46,10 @@ class Covered:
         return ", ".join(lacks)
 
 
+HOLDS = (plan.Expect, plan.Query, plan.LoginState)
+"""Statements that expect something to hold."""
+
+
 def is_negative(row: plan.Row) -> bool:
     """Whether an item claims a refusal or a signature error."""
     for step in row.steps:
@@ -59,9 +63,7 @@ def is_negative(row: plan.Row) -> bool:
 
 def is_positive(row: plan.Row) -> bool:
     """Whether an item expects something to hold."""
-    return not is_negative(row) or any(
-        isinstance(step, (plan.Expect, plan.Query, plan.LoginState)) for step in row.steps
-    )
+    return not is_negative(row) or any(isinstance(step, HOLDS) for step in row.steps)
 
 
 def cover(

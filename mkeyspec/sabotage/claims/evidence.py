@@ -8,10 +8,11 @@ entries that list that observation in the ledger (`observe`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mkeyspec import plan
+from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.plan import At, Step
 from mkeyspec.run.verdict import Failure
 
@@ -84,10 +85,31 @@ def _fails(entry: plan.Entry) -> bool:
     return entry.opcode == plan.ERROR or dict(entry.members).get("status", "success") != "success"
 
 
+def plain_peer(steps: Sequence[Step]) -> frozenset[str]:
+    """The peer's memories, if none of its mkeys changes bytes: what came over the wire is there as it came."""
+    changing = int(MkeyFlag.BLOCK_SIGNATURE | MkeyFlag.CRYPTO)
+    if any(isinstance(step, plan.Mkey) and step.peer and step.flags & changing for step in steps):
+        return frozenset()
+    return frozenset(step.name for step in steps if isinstance(step, plan.Memory) and step.peer)
+
+
+def _expected(step: Step, plain: Collection[str]) -> frozenset[str]:
+    """What an `expect` of memory observes."""
+    kinds = _CODES["MKS2102"]
+    observed = step.observed if isinstance(step, plan.Expect) else None
+    if isinstance(observed, plan.Content) and observed.parts and all(one.name in plain for one in observed.parts):
+        return kinds | _CODES["MKS2101"]
+    return kinds
+
+
 def evidence(
-    failures: Iterable[Failure], at: Mapping[At, Step], statuses: Sequence[tuple[At, str, str]]
+    failures: Iterable[Failure],
+    at: Mapping[At, Step],
+    statuses: Sequence[tuple[At, str, str]],
+    plain: Collection[str] = (),
 ) -> list[Evidence]:
-    """What the failures of a row say. `statuses`: the refusals that were seen, as the verdict has them."""
+    """What the failures of a row say. `statuses`: the refusals that were seen, as the verdict has them. `plain`:
+    memories that hold wire bytes (`plain_peer`)."""
     phases = {place: phase for place, phase, _ in statuses}
     found = []
     for failure in failures:
@@ -111,5 +133,6 @@ def evidence(
                 found.append(Evidence(failure.code, frozenset({"number of completions"}), is_negative(step)))
         elif failure.code in _CODES and not (failure.code == "MKS2105" and failure.hard):
             negative = is_negative(step) and failure.code not in ("MKS2101", "MKS2102", "MKS2105")
-            found.append(Evidence(failure.code, _CODES[failure.code], negative))
+            kinds = _expected(step, plain) if failure.code == "MKS2102" else _CODES[failure.code]
+            found.append(Evidence(failure.code, kinds, negative))
     return found

@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
+from time import process_time
 from types import FrameType
 
 from mkeyspec.device.model.device import Model
-from mkeyspec.device.profile.profile import Profile
-from mkeyspec.plan import At, Expect, Step
-from mkeyspec.requirements.ledger import Requirement, requirements
+from mkeyspec.device.profile.profile import OFFERS, Profile
+from mkeyspec.plan import At, Need, Step, lacked, offered
+from mkeyspec.requirements.coverage import HOLDS
+from mkeyspec.requirements.ledger import requirements
 from mkeyspec.requirements.proofs import NEGATIVE, POSITIVE, Proof, Proofs
 from mkeyspec.requirements.space import spaces
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import Blocked, CaseFailed
 from mkeyspec.sabotage import catalogue, model
-from mkeyspec.sabotage.claims.evidence import Evidence, evidence, is_negative, statements
+from mkeyspec.sabotage.claims.evidence import Evidence, evidence, is_negative, plain_peer, statements
 from mkeyspec.sabotage.conditions import catalogue as conditions
 from mkeyspec.sabotage.conditions.reach import reach
 from mkeyspec.sabotage.suite import Item, outcome
@@ -36,6 +38,11 @@ DEADLINE = 0.01
 """Longest wait, in seconds: the model has done all its work before a call returns."""
 _HANG = 20.0
 """Seconds of processor time after which a row counts as hung."""
+_FEW = 24
+"""Rows of each half that are run against each fault first, from all over the case. They show nearly everything; the
+other rows are for claims that these leave without support."""
+_LONG = 0.3
+"""Seconds of processor time: rows that take longer are run only for claims without support, too."""
 _MOST_RUNS = 300
 """Rows that are run against faults under a condition, for one case and one entry: one case has 25 rows for each of some
 hundred faults, and what 300 runs did not show hardly comes."""
@@ -122,27 +129,64 @@ def _named(id: str) -> _Fault | None:
     return None if found is None else _conditional(found)
 
 
+def _spread(rows: Collection[int]) -> list[int]:
+    """First one, then the middle, then the quarters…: wherever it is cut, it has rows from all over the case."""
+    ordered = sorted(rows)
+    width = len(ordered).bit_length()
+    return [ordered[place] for place in sorted(range(len(ordered)), key=lambda place: f"{place:0{width}b}"[::-1])]
+
+
+def _fitting(profile: Profile, needs: Sequence[Need]) -> Profile:
+    """A device on which the rows run: without what they want to be lacking, and with wrapped DEKs if they want them."""
+    method = "wrapped" if "crypto.wrapped" in offered(needs) else profile.import_method
+    lacks = OFFERS.intersection(lacked(needs)).difference(profile.without)
+    return replace(profile, without=(*profile.without, *sorted(lacks)), import_method=method)
+
+
 class Case:
     """The rows of one case, and what is proved of its claims."""
 
-    def __init__(self, items: Sequence[Item], wanted: Sequence[str], profile: Profile, both: bool = True) -> None:
-        """`wanted`: entries of its `verifies`. `both`: look for a proof of each half, not only of either."""
+    def __init__(
+        self,
+        items: Sequence[Item],
+        wanted: Sequence[str],
+        profile: Profile,
+        *,
+        both: bool = True,
+        thorough: bool = False,
+    ) -> None:
+        """`wanted`: entries of its `verifies`. `both`: look for a proof of each half, not only of either. `thorough`:
+        look for the other half of a supported claim in every row, too."""
         self.items = items
-        self.profile = profile
         self.both = both
+        self.thorough = thorough
         self.claims = {name: Claim(items[0].case, items[0].info.at, name) for name in wanted}
         self.failing: list[str] = []
         self.rows: list[int] = []
         """Those that pass without a fault."""
+        self.long: set[int] = set()
         self.positive: set[int] = set()
+        self.negative: set[int] = set()
+        # What a device does not announce it may still do, if it does it right: the faults are in what it does. Where
+        # that is wrong, the device is one that can't.
+        self.profile, fitting = profile, _fitting(profile, items[0].info.needs)
+        self.announced = None if fitting == profile else Model(fitting).capabilities()
         self._straight()
+        if self.failing and self.announced is not None:
+            self.profile, self.announced = fitting, None
+            self.failing.clear()
+            self._straight()
 
     def _straight(self) -> None:
         """Run every row without a fault, and see which halves they can show."""
         shown: set[str] = set()
+        self.rows.clear()
         rig = self._rig(Model(self.profile))
         for row, item in enumerate(self.items):
+            begun = process_time()
             how, _ = self._run(rig, item)
+            if process_time() - begun > _LONG:
+                self.long.add(row)
             if how == "skip":
                 continue
             if how != "pass":
@@ -151,10 +195,11 @@ class Case:
                 continue
             self.rows.append(row)
             negative = any(map(is_negative, rig.steps))
-            if not negative or any(isinstance(step, Expect) for step in rig.steps):
+            if not negative or any(isinstance(step, HOLDS) for step in rig.steps):
                 self.positive.add(row)
                 shown.add(POSITIVE)
             if negative:
+                self.negative.add(row)
                 shown.add(NEGATIVE)
         for name, claim in self.claims.items():
             entry = requirements()[name]
@@ -165,6 +210,8 @@ class Case:
             claim.halves = tuple(half for half in wants if wants[half] and half in shown) or tuple(sorted(shown))
 
     def _rig(self, device: Model) -> _Watched:
+        if (announced := self.announced) is not None:
+            device.capabilities = lambda: announced  # type: ignore[method-assign]
         return _Watched(device, self.profile, Expectations.load([], device.info()), deadline=DEADLINE)
 
     def _run(self, rig: _Watched, item: Item) -> tuple[str, list[Evidence]]:
@@ -174,7 +221,7 @@ class Case:
         try:
             return outcome(item, rig), []
         except CaseFailed as failed:
-            said = evidence(failed.failures, statements(rig.steps), rig.verdict.statuses)
+            said = evidence(failed.failures, statements(rig.steps), rig.verdict.statuses, plain_peer(rig.steps))
             return failed.failures[0].code, said
         except Blocked:
             return "blocked", []
@@ -186,16 +233,26 @@ class Case:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def prove(self, hints: Proofs) -> None:
-        """First what is known to prove, then the catalogue, then faults under a condition."""
+        """First what is known to prove, then a few rows against the catalogue, then every row, and faults under a
+        condition."""
+        asked, self.both = self.both, True
         self._known(hints)
+        self.both = asked
+        halves = (_spread(self.positive - self.long), _spread(self.negative - self.long))
+        few = list(dict.fromkeys(row for half in halves for row in half[:_FEW]))
+        self._catalogue(few)
+        self.both = self.both and self.thorough
+        self._catalogue([row for row in _spread(self.rows) if row not in few])
+        left = [name for name, claim in self.claims.items() if claim.open(self.both)]
+        if left and self.rows:
+            self._under_conditions(left)
+
+    def _catalogue(self, rows: Sequence[int]) -> None:
         for name, claim in self.claims.items():
             for fault in _base(name):
                 if not claim.open(self.both):
                     break
-                self._against(fault, self.rows)
-        left = [name for name, claim in self.claims.items() if claim.open(self.both)]
-        if left and self.rows:
-            self._under_conditions(left)
+                self._against(fault, rows)
 
     def _known(self, hints: Proofs) -> None:
         by_id = {item.id: row for row, item in enumerate(self.items)}
@@ -207,7 +264,7 @@ class Case:
                     continue
                 row = by_id.get(hint.item(claim.case))
                 if row in self.rows:
-                    self._against(fault, [row], every=True)
+                    self._against(fault, [row])
 
     def _under_conditions(self, left: Sequence[str]) -> None:
         faults = [one for one in conditions.faults().values() if set(left).intersection(one.base.violates)]
@@ -223,7 +280,7 @@ class Case:
                 for name in mine:
                     runs[name] -= len(rows)
 
-    def _against(self, fault: _Fault, rows: Iterable[int], *, every: bool = False) -> None:
+    def _against(self, fault: _Fault, rows: Iterable[int]) -> None:
         """Run rows on a device with a fault, until nothing is open that it could prove."""
         rig: _Watched | None = None
         for row in rows:
@@ -231,6 +288,8 @@ class Case:
             mine = [claim for claim in mine if claim.open(self.both)]
             if not mine:
                 return
+            if not any(self._shows(claim, row) for claim in mine):
+                continue
             if rig is None:
                 rig = self._rig(fault.make(self.profile))
             how, said = self._run(rig, self.items[row])
@@ -240,6 +299,12 @@ class Case:
             for claim in mine:
                 for one in said:
                     self._enter(claim, fault, row, one)
+
+    def _shows(self, claim: Claim, row: int) -> bool:
+        """Whether a row can show what is open of a claim."""
+        if not requirements()[claim.requirement].wants_negative:
+            return True
+        return any(row in (self.negative if half == NEGATIVE else self.positive) for half in claim.open(self.both))
 
     def _enter(self, claim: Claim, fault: _Fault, row: int, said: Evidence) -> None:
         entry = requirements()[claim.requirement]
@@ -264,15 +329,17 @@ def prove(
     workers: int,
     *,
     both: bool = True,
+    thorough: bool = False,
 ) -> Iterator[Proved]:
-    """The claims of each case, in the order of the suite. `wanted`: cases and entries. Raises WorkerEnded."""
+    """The claims of each case, in the order of the suite. `wanted`: cases and entries; `both` and `thorough` as for a
+    Case. Raises WorkerEnded."""
     groups = []
     for _, group in groupby(items, key=lambda item: item.case):
         rows = list(group)
         names = [name for name in dict.fromkeys(rows[0].info.verifies) if (rows[0].case, name) in wanted]
         if names:
             groups.append((rows, names))
-    prover = _Prover(groups, hints, profile, both)
+    prover = _Prover(groups, hints, profile, both, thorough)
     if workers == 1:
         before = signal.getsignal(signal.SIGVTALRM)
         try:
@@ -303,10 +370,11 @@ class _Prover:
     hints: Proofs
     profile: Profile
     both: bool
+    thorough: bool
 
     def case(self, number: int) -> Proved:
         rows, names = self.groups[number]
-        case = Case(rows, names, self.profile, self.both)
+        case = Case(rows, names, self.profile, both=self.both, thorough=self.thorough)
         case.prove(self.hints)
         return Proved(list(case.claims.values()), case.failing)
 
@@ -327,36 +395,3 @@ def _case(number: int) -> Proved:
 
 def _hung(number: int, frame: FrameType | None) -> None:
     raise _Hung
-
-
-# What is lacking -------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Entry:
-    """Of one entry of the ledger: how many claims have their positive and their negative half supported."""
-
-    requirement: Requirement
-    claims: int = 0
-    positive: int = 0
-    negative: int = 0
-
-    @property
-    def missing(self) -> list[str]:
-        lacks = []
-        if self.requirement.wants_positive and not self.positive:
-            lacks.append(POSITIVE)
-        if self.requirement.wants_negative and not self.negative:
-            lacks.append(NEGATIVE)
-        return lacks
-
-
-def by_requirement(claims: Iterable[Claim]) -> dict[str, Entry]:
-    """Every entry of the ledger, in its order."""
-    found: Mapping[str, Entry] = {name: Entry(one) for name, one in requirements().items()}
-    for claim in claims:
-        entry = found[claim.requirement]
-        entry.claims += 1
-        entry.positive += POSITIVE in claim.proofs
-        entry.negative += NEGATIVE in claim.proofs
-    return dict(found)
