@@ -42,6 +42,7 @@ static void strided(struct key *key) {
         if (fault(interleaved_stride_long)) it->stride++;
         if (fault(interleaved_stride_shared)) it->stride = all->stride;
         if (fault(interleaved_count_shared)) it->length = all->length;
+        if (fault(interleaved_count_even)) it->length += it->length % 2;
         if (fault(interleaved_lkey_of_first)) it->key = all->key;
     }
     if (last == all) return;

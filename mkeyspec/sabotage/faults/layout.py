@@ -113,6 +113,10 @@ _interleaved(
 )
 _interleaved("interleaved_count_shared", _counts_of_first)
 _interleaved(
+    "interleaved_count_even",
+    lambda entries: tuple((key, addr, count + count % 2, stride) for key, addr, count, stride in entries),
+)
+_interleaved(
     "interleaved_lkey_of_first",
     lambda entries: tuple((entries[0][0], addr, count, stride) for _, addr, count, stride in entries),
 )

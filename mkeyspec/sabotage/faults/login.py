@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 
 from mkeyspec.device.model.crypto import KEYTAG
@@ -77,6 +78,34 @@ class ObjectsUnchecked(Model):
             self.logins.objects.update(others)
 
 
+@fault("login_refused")
+class LoginRefused(Model):
+    def login(self, attr: LoginAttr) -> None:
+        super().login(attr)
+        super().logout()
+        raise Refused("mlx5dv_crypto_login", errno.EINVAL)
+
+    def login_object(self, attr: LoginAttr) -> Login:
+        super().destroy_login(super().login_object(attr))
+        raise Refused("mlx5dv_crypto_login_create", errno.EINVAL)
+
+
+@fault("login_object_once")
+class ObjectOnce(Model):
+    made = False
+
+    def login_object(self, attr: LoginAttr) -> Login:
+        if self.made:
+            raise Refused("mlx5dv_crypto_login_create", errno.EINVAL)
+        found = super().login_object(attr)
+        self.made = True
+        return found
+
+    def release(self, *, healthy: bool) -> None:
+        self.made = False
+        super().release(healthy=healthy)
+
+
 @fault("login_twice_accepted")
 class TwiceAccepted(Model):
     def login(self, attr: LoginAttr) -> None:
@@ -108,6 +137,24 @@ class SessionUnchecked(Model):
             return super().dek(key, keytag, attr)
         finally:
             self.logins.session = before
+
+
+@fault("wrapped_dek_refused")
+class DekRefused(Model):
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
+        made = super().dek(key, keytag, attr)
+        if made.handle in self.deks.wrapped:
+            self.destroy_dek(made)
+            raise Refused("mlx5dv_dek_create", errno.EINVAL)
+        return made
+
+
+@fault("wrapped_query_refused")
+class QueryRefused(Model):
+    def query_dek(self, dek: Dek) -> DekState:
+        if dek.handle in self.deks.wrapped:
+            raise Refused("mlx5dv_dek_query", errno.EINVAL)
+        return super().query_dek(dek)
 
 
 @fault("wrapped_key_unchecked")

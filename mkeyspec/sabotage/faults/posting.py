@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.device.model.configuration import Configuration
-from mkeyspec.device.model.device import MKEY_FLAGS, Model
+from mkeyspec.device.model.device import MKEY_FLAGS, MKEY_OFFERS, Model
 from mkeyspec.device.model.execution import Execution, Outcome
 from mkeyspec.device.model.queue import Queue
 from mkeyspec.device.model.section import DriverSection
@@ -35,7 +35,11 @@ RAW = int(QpOps.RAW_WQE)
 @fault("create_flags_unchecked")
 class CreateFlagsUnchecked(Model):
     def mkey(self, side: Side, *, create_flags: int, max_entries: int, pd: Pd | None = None) -> Mkey:
-        known = create_flags & MKEY_FLAGS or (create_flags and INDIRECT)
+        known = create_flags & MKEY_FLAGS
+        for flag, offer in MKEY_OFFERS:
+            if offer not in self.profile.offers:
+                known &= ~flag
+        known = known or (create_flags and INDIRECT)
         return super().mkey(side, create_flags=known, max_entries=max_entries, pd=pd)
 
 
@@ -48,7 +52,8 @@ class CreateFlagsZero(Model):
 @fault("qp_type_unchecked")
 class QpTypeUnchecked(Model):
     def _look_at(self, attributes: QpAttributes) -> None:
-        super()._look_at(replace(attributes, send_ops=0))
+        kind = attributes.type if attributes.streams else "rc"
+        super()._look_at(replace(attributes, type=kind, send_ops=0, sig_pipelining=False))
 
 
 @fault("raw_for_rc_only")

@@ -26,11 +26,13 @@ from mkeyspec.device.protocol import (
     Configure,
     DcAddress,
     LocalInv,
+    Memcpy,
     Mkey,
     MrInterleaved,
     MrList,
     Pd,
     QpAttributes,
+    RawWqe,
     Refused,
     SetAccess,
     SetCrypto,
@@ -75,6 +77,7 @@ def _out_of_order(configuration: Configuration, setter: Setter) -> bool:
 
 
 _refuses("conf_comp_mask_demanded", "begin", lambda *given: not given[-1])
+_refuses("configured_once", "begin", lambda mkey, *given: not mkey.free)
 _refuses("reset_refused", "begin", lambda *given: bool(given[-2] & RESET_SIG_ATTR))
 _refuses("inline_refused", "begin", lambda *given: bool(given[2] & int(SendFlag.INLINE)))
 _refuses(
@@ -209,12 +212,19 @@ def _section_refused(name: str, when: Callable[[Sequence[WorkRequest]], bool]) -
                 self.rule = "conf_flags"
 
 
+CONFIGURATIONS = (Configure, MrList, MrInterleaved)
+BUILDERS = (*CONFIGURATIONS, Memcpy, RawWqe)
+"""Requests that mlx5dv_wr_*() makes; the others are those of ibv_wr_*()."""
+
+
 def _own(requests: Sequence[WorkRequest]) -> list[bool]:
-    return [isinstance(one, (Configure, MrList, MrInterleaved)) for one in requests]
+    return [isinstance(one, BUILDERS) for one in requests]
 
 
 _section_refused("both_apis_refused", lambda requests: any(_own(requests)) and not all(_own(requests)))
-_section_refused("second_configuration_refused", lambda requests: sum(_own(requests)) > 1)
+_section_refused(
+    "second_configuration_refused", lambda requests: sum(isinstance(one, CONFIGURATIONS) for one in requests) > 1
+)
 
 
 def _data_refused(name: str, when: Callable[[str, DcAddress | None], bool]) -> None:
@@ -262,8 +272,23 @@ class DestroyedMkeysKept(Model):
 class DestroyRefused(Model):
     """Of an mkey that has been configured."""
 
+    def destroy(self, mkey: Mkey) -> None:
+        used = mkey.handle in self._mkeys and not self._mkeys[mkey.handle].free
+        super().destroy(mkey)
+        if used:
+            raise Refused("mlx5dv_destroy_mkey", errno.EBUSY)
+
     def release(self, *, healthy: bool) -> None:
         used = any(not found.free for found in self._mkeys.values())
         super().release(healthy=healthy)
         if used:
             raise Refused("mlx5dv_destroy_mkey", errno.EBUSY)
+
+
+@fault("destroyed_mkey_lives")
+class DestroyedMkeyLives(Model):
+    def destroy(self, mkey: Mkey) -> None:
+        found = self._mkeys.get(mkey.handle)
+        super().destroy(mkey)
+        if found is not None:
+            self.tables[mkey.side].keys[found.index] = found
