@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mkeyspec import cli, plan
+from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.plan import At
 from mkeyspec.requirements.ledger import requirements
@@ -20,11 +21,12 @@ from mkeyspec.requirements.proofs import Proof, Proofs, read
 from mkeyspec.run.verdict import Failure
 from mkeyspec.sabotage import catalogue
 from mkeyspec.sabotage.claims import proof
-from mkeyspec.sabotage.claims.evidence import Evidence, evidence, is_negative, statements
+from mkeyspec.sabotage.claims.evidence import Evidence, evidence, is_negative, plain_peer, statements
 from mkeyspec.sabotage.claims.proof import prove
 from mkeyspec.sabotage.conditions import catalogue as conditions
 from mkeyspec.sabotage.suite import load
 from mkeyspec.store import Store
+from mkeyspec.value.layout import Part
 from tests.shipped import ROOT
 
 HERE = At(3, 5)
@@ -71,6 +73,40 @@ case a_later_access_replaces_the_first
     expect m == fill(0x5a, 64)
     transmit k by peer_read
         rejected at completion with remote_access
+"""
+
+
+LACKING = """\
+mks 1
+
+case a_crc_is_not_made_up
+    verifies CRC-01
+    needs not signature.crc32c
+    allow MKS0612
+    memory m = random(1024, seed=1)
+    peer memory w[1032]
+    mkey k { block_signature }
+    post {
+        configure k { layout list(m); signature { wire crc32c(ones) every 512 } }
+        write k[0 +: 1032] to w, signaled
+    }
+        accepted or rejected at complete or rejected at completion
+    expect w in [framed(random(1024, seed=1), crc32c(ones) every 512), unchanged]
+
+case no_pipelining
+    verifies XCAN-02
+    needs not pipelining
+    qp q { sig_pipelining yes }
+        rejected at create with EOPNOTSUPP
+
+case a_login
+    verifies XCRY-24, XCRY-22
+    login_object o
+    login_object p
+        rejected at create
+    query o is state_valid
+    login
+    login_state is state_valid
 """
 
 
@@ -157,6 +193,31 @@ def test_negative_statements() -> None:
     assert not is_negative(post())
     assert not is_negative(plan.Check(HERE, "k", ("ok",)))
     assert not is_negative(post(plan.Completes((plan.Entry("send", (("id", 4),)),))))
+
+
+KEY = [plan.Mkey(At(2, 5), "k", int(MkeyFlag.INDIRECT), 4, peer=True)]
+SIGNED = [plan.Mkey(At(2, 5), "k", int(MkeyFlag.BLOCK_SIGNATURE), 4, peer=True)]
+
+
+@pytest.mark.parametrize(
+    ("mkeys", "peer", "wire"), [([], True, True), ([], False, False), (KEY, True, True), (SIGNED, True, False)]
+)
+def test_what_came_to_the_peer_is_what_was_on_the_wire(mkeys: list[plan.Step], peer: bool, wire: bool) -> None:
+    """Unless a key of the peer has signed or taken signatures off since."""
+    step = plan.Expect(HERE, plan.Content((Part("w", 0, 8),)), "==", plan.Any())
+    steps = [plan.Memory(At(1, 5), "w", 8, peer=peer), *mkeys, step]
+    (said,) = evidence([Failure("MKS2102", HERE, "")], {HERE: step}, [], plain_peer(steps))
+    assert said.kinds == {"memory bytes"} | ({"wire bytes"} if wire else set())
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 100])
+def test_some_rows_are_from_all_over_the_case(count: int) -> None:
+    spread = proof._spread(range(count))
+    assert sorted(spread) == list(range(count))
+    for some in (2, 4, 8):
+        if count > some:
+            gaps = sorted(spread[:some])
+            assert max(b - a for a, b in zip(gaps, [*gaps[1:], count], strict=True)) < 2 * count / some + 2
 
 
 # The command -----------------------------------------------------------------------------------
@@ -277,6 +338,36 @@ def test_what_is_proved_is_written_case_by_case(
     kept = read(project)
     assert kept is not None
     assert {case for case, _, _ in kept.known} == {seen[0]}
+
+
+def test_what_a_device_lacks_is_proved_on_one_that_lacks_it(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """And what may be done without being announced, on one that does it wrong."""
+    (project / "cases" / "a.mks").write_text(LACKING)
+    data = json.loads(run(capfd, "--format", "json", "--only", "CRC-01", "XCAN-02")[1])
+    found = {one["case"]: one["proofs"] for one in data["claims"]}
+    assert found["a_crc_is_not_made_up"]["positive"]["fault"] == "crc32c_is_crc32"
+    assert found["no_pipelining"]["negative"]["fault"] == "qp_type_unchecked"
+    assert data["failing"] == []
+
+
+def test_a_state_is_expected_to_hold(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As `expect`: a row with a refusal in it is positive, too."""
+    (project / "cases" / "a.mks").write_text(LACKING)
+    data = json.loads(run(capfd, "--format", "json", "--only", "XCRY-22", "XCRY-24")[1])
+    found = {one["requirement"]: one["proofs"] for one in data["claims"]}
+    assert found["XCRY-22"]["positive"]["fault"] == "login_refused"
+    assert found["XCRY-24"]["negative"]["fault"] == "login_objects_unchecked"
+
+
+def test_update_looks_for_the_other_half(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What is kept of it is seen without searching."""
+    (project / "cases" / "a.mks").write_text(BOTH_HALVES)
+
+    def halves(*options: str) -> set[str]:
+        return set(json.loads(run(capfd, "cases/a.mks", "--format", "json", *options)[1])["claims"][0]["proofs"])
+
+    assert len(halves()) == 1
+    assert halves("--update") == {"positive", "negative"} == halves()
 
 
 def test_a_sample_looks_for_either_half(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
