@@ -12,7 +12,7 @@ from mkeyspec.run import drain, expectations, observe
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.culprits import ANY, WHOLE, moves
-from mkeyspec.run.dependence import touched
+from mkeyspec.run.dependence import Touched, touched
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.verdict import Failure
 
@@ -51,23 +51,28 @@ def of_number(state: CaseState, subject: str, at: At) -> Failure | None:
 
 def of_requests(state: CaseState, step: plan.Step, own: End) -> Failure | None:
     """As `of_bytes`, before the host copies the inline data of a request, and before a request reads or writes bytes to
-    which another queue has written: nothing orders the two. Requests of its `own` queue are in order."""
+    which another queue has written: nothing orders the two. Requests of its `own` queue are in order, but those
+    of a DCI to two targets, or of two streams."""
     ends = [end for pair in state.pairs.values() for end in pair.ends]
     inline = any(plan.options_of(request).inline for request in step.posted())
-    written = {at for end in ends if inline or end is not own for at in end.unheard()}
+    several = own.pair.attributes.type == "dci"
+    written = {at for end in ends if inline or several or end is not own for at in end.unheard()}
     if not written:
         return None
     entries = list(touched(state.taken))
-    mine = [one for number, one in entries if number == len(state.taken) - 1]
+    apart = own.unheard() if several else set()
+    last = len(state.taken) - 1
+    mine = [one for number, one in entries if number == last]
     others = {at for end in ends if end is not own for at in end.unheard()}
     found: Failure | None = None
     for one in mine:
         ordered = one.reads | one.writes
         writers = {
             other.at
-            for _, other in entries
+            for number, other in entries
             if (other.at in others and _meet(other.writes, ordered))
             or (other.at in written and _meet(other.writes, one.takes))
+            or (number < last and other.at in apart and _is_apart(other, one) and _meet(other.writes, ordered))
         }
         if not writers:
             continue
@@ -76,6 +81,11 @@ def of_requests(state: CaseState, step: plan.Step, own: End) -> Failure | None:
         for side in dict.fromkeys(buffer.memory.side for buffer in buffers):
             found = found or drain.heard(state, side, step.at, writers)
     return found
+
+
+def _is_apart(one: Touched, other: Touched) -> bool:
+    """Whether these are to two targets of a DCI, or in two streams of it."""
+    return (one.dct, one.stream) != (other.dct, other.stream)
 
 
 def _meet(some: frozenset[str], others: frozenset[str]) -> bool:

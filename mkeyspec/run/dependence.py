@@ -26,6 +26,9 @@ class Touched(NamedTuple):
     uses: frozenset[str] = NOTHING
     changes: frozenset[str] = NOTHING
     takes: frozenset[str] = NOTHING
+    dct: str | None = None
+    stream: int = 0
+    """Of a DCI's request: the DCT that it goes to, and the stream that it is in."""
 
 
 def meet(one: Touched, other: Touched) -> bool:
@@ -70,7 +73,9 @@ class _Walk:
             changes = frozenset({TARGETS}) if step.options.dct is not None else NOTHING
             for one in moved:
                 uses = self._keys([step.part.name])
-                yield Touched(one.at, one.read, frozenset(name for name, _, _ in one.written), uses, changes)
+                written = frozenset(name for name, _, _ in one.written)
+                to = step.options
+                yield Touched(one.at, one.read, written, uses, changes, dct=to.dct, stream=to.stream or 0)
 
     def _request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Touched:
         reads, writes = set[str](), set[str]()
@@ -85,9 +90,9 @@ class _Walk:
             if request.options.dct is not None:
                 changes.add(TARGETS)
         now = frozenset(reads)
-        inline = plan.options_of(request).inline
-        reading, taking = (NOTHING, now) if inline else (now, NOTHING)
-        return Touched(request.at, reading, frozenset(writes), uses, frozenset(changes), taking)
+        to = plan.options_of(request)
+        reading, taking = (NOTHING, now) if to.inline else (now, NOTHING)
+        return Touched(request.at, reading, frozenset(writes), uses, frozenset(changes), taking, to.dct, to.stream or 0)
 
     def _keys(self, names: Iterable[str]) -> frozenset[str]:
         """These keys and those in their layouts."""

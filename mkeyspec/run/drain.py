@@ -80,25 +80,43 @@ def received(state: CaseState, end: End, at: At) -> None:
 
 def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = None) -> Failure | None:
     """Wait for outstanding requests that access the same objects as the statement at `at` and were not waited for.
-    Requests of its `own` queue are carried out before it anyway, but not before its inline data are taken. `rest_late`
-    waits for those of them that end late."""
+    Requests of its `own` queue are carried out before it anyway, unless they are in another stream of it, but not
+    before its inline data are taken. `rest_late` waits for those of them that end late."""
     ends = [end for pair in state.pairs.values() for end in pair.ends if end.send or end.other.recv]
-    if not any(look.takes for look in looks):
-        ends = [end for end in ends if end is not own]
+    inline = any(look.takes for look in looks)
+    ends = [end for end in ends if inline or _may_overtake(end, own)]
     if not ends:
         return None
-    those = {one.at for _, one in touched(state.taken) if one.at != at and any(meet(one, look) for look in looks)}
+    last, entries = len(state.taken) - 1, list(touched(state.taken))
+    those = {one.at for _, one in entries if one.at != at and any(meet(one, look) for look in looks)}
+    apart = {
+        (one.at, one.stream)
+        for number, one in entries
+        if number < last and any(one.stream != look.stream and meet(one, look) for look in looks)
+    }
     for end in ends:
-        far = [due for due in end.other.recv if due.request is not None and due.request.at in those]
-        near = any(due.at in those for due in end.send)
+        some = end is own and not inline
+        near = [due for due in end.send if (_key(due) in apart if some else due.at in those)]
+        sent = [(due, due.request) for due in end.other.recv if due.request is not None]
+        far = [due for due, one in sent if (_key(one) in apart if some else one.at in those)]
         if (near or far) and end.pair.attributes.sig_pipelining:
-            _rest_pipelined(state, end, at, [due for due in end.send if due.at in those], far)
+            _rest_pipelined(state, end, at, near, far)
         elif (near or far) and not end.pair.failed and not end.broken:
             failure = _end_here(state, end, at)[1] if near else None
             if failure is not None:
                 return failure
             wait.for_dues(state, end, [], [due for due in far if due.got is None])
     return None
+
+
+def _may_overtake(end: End, own: End | None) -> bool:
+    """Whether requests that are posted to `own` may be carried out before earlier ones of this queue."""
+    return end is not own or end.pair.attributes.streams > 0
+
+
+def _key(due: Due) -> tuple[At, int]:
+    """Where a request stands, and its stream."""
+    return due.at, (due.dc.stream or 0) if due.dc is not None else 0
 
 
 def rest_of_keys(state: CaseState, at: At, names: Collection[str]) -> Failure | None:
@@ -133,7 +151,7 @@ def _rest_pipelined(state: CaseState, end: End, at: At, near: Sequence[Due], far
 def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
     """The same for the requests of the current step, which are posted to `own`."""
     inline = any(options_of(request).inline for request in step.posted())
-    ends = [end for pair in state.pairs.values() for end in pair.ends if inline or end is not own]
+    ends = [end for pair in state.pairs.values() for end in pair.ends if inline or _may_overtake(end, own)]
     if not any(end.send or end.other.recv for end in ends):
         return None
     last = len(state.taken) - 1

@@ -234,7 +234,8 @@ class End:
         if due.queue == "recv":
             sender = due.request.end if due.request is not None else None
             (self if sender is None else sender.other).received.add(due.request.dc if due.request is not None else None)
-            if sender is not None and due.request is not None and not sender.pair.attributes.streams:
+            # Of a DCI the messages to two targets, or of two streams, are in no order.
+            if sender is not None and due.request is not None and sender.pair.attributes.type != "dci":
                 sender.was_heard(due.request.position)
         due.got = completion
         due.succeeded = completion.status == SUCCESS

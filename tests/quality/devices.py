@@ -22,7 +22,8 @@ else:
     import tomli as tomllib
 
 FILES = [
-    Path(__file__).with_name(name) for name in ("devices.toml", "devices_overwritten.toml", "devices_unreliable.toml")
+    Path(__file__).with_name(f"{name}.toml")
+    for name in ("devices", "devices_overwritten", "devices_streams", "devices_unreliable")
 ]
 
 Make = Callable[[], Disturbance]
@@ -63,7 +64,13 @@ class Trial:
 @cache
 def table() -> tuple[dict[str, str], list[Trial]]:
     """The text of each case by its name, and the trials."""
-    from tests.quality import devices_bytes, devices_completions, devices_overwritten, devices_unreliable  # noqa: F401
+    from tests.quality import (  # noqa: F401
+        devices_bytes,
+        devices_completions,
+        devices_overwritten,
+        devices_streams,
+        devices_unreliable,
+    )
 
     read = [tomllib.loads(file.read_text("utf-8")) for file in FILES]
     trials = []
