@@ -88,6 +88,8 @@ class Tally:
             self._count(report, "blocked", f"since {report.blocked}")
         elif getattr(report, "lost", None):
             self._count(report, "lost", str(report.lost))
+        elif getattr(report, "not_judged", None):
+            self._count(report, "failed", str(report.not_judged))
         elif report.failed:
             self._failed(report)
         elif getattr(report, "known", None):
@@ -96,7 +98,6 @@ class Tally:
             self._count(report, "known", report.waived["why"])
         else:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-            reason = getattr(report, "not_judged", None) or reason
             self._count(report, "skipped", getattr(report, "wasxfail", None) or reason.removeprefix("Skipped: "))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

@@ -104,7 +104,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if isinstance(error, Unmet):
         return _skipped(item, call, str(error))
     if isinstance(error, NotRecorded) and rig.around.missing:
-        return _not_judged(item, call, error)
+        return _not_judged(item, call, excinfo, error)
     return None
 
 
@@ -245,9 +245,13 @@ def _skipped(item: pytest.Item, call: pytest.CallInfo[None], reason: str) -> pyt
     return report
 
 
-def _not_judged(item: pytest.Item, call: pytest.CallInfo[None], error: NotRecorded) -> pytest.TestReport:
-    """A row of a bundle that can't be judged from it: neither passed nor failed."""
-    report = _skipped(item, call, f"error[MKS0954]: can't be judged from the bundle: {error}")
+def _not_judged(
+    item: pytest.Item, call: pytest.CallInfo[None], excinfo: pytest.ExceptionInfo[BaseException], error: NotRecorded
+) -> pytest.TestReport:
+    """A row of a bundle that can't be judged from it: an error, not a failure of the device."""
+    report = _plain_report(item, call)
+    report.outcome = "failed"
+    report.longrepr = case_report(excinfo, *_place(item), f"error[MKS0954]: can't be judged from the bundle: {error}")
     report.__dict__.update(not_judged="MKS0954")
     return report
 

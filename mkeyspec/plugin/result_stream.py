@@ -230,8 +230,7 @@ def _verdict(report: pytest.TestReport) -> tuple[Verdict, str, str, str, list[st
         if known:
             return "known", "", reason.removeprefix("known: "), "", known.split(", ")
         reason = str(getattr(report, "wasxfail", "") or reason)
-        code = getattr(report, "not_judged", "")
-        return "skipped", code, _first_line(reason) if code else reason, "", []
+        return "skipped", "", reason, "", []
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else _text(report)
     code, message = _code_in(text), _first_line(text)
@@ -240,6 +239,8 @@ def _verdict(report: pytest.TestReport) -> tuple[Verdict, str, str, str, list[st
     lost = getattr(report, "lost", None)
     if lost:
         return "lost", str(lost), message, "", []
+    if getattr(report, "not_judged", ""):
+        return "error", report.not_judged, message, "", []
     if getattr(report, "of_case", False):
         return getattr(report, "verdict", "unseen"), code, message, "", []
     ours = code.startswith("MKS2") and code not in _HARNESS

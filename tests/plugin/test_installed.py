@@ -85,7 +85,7 @@ def test_a_bundle_is_judged_with_the_library_of_its_run(suite: Project) -> None:
     assert "2 passed" in done.out
     today = suite.mkeyspec("judge", "a.bundle")
     assert today.code == 1, today.out
-    assert "2 skipped (2 MKS0954)" in today.out
+    assert "2 failed (2 MKS0954)" in today.out
 
 
 @pytest.mark.parametrize(
