@@ -35,9 +35,6 @@ FIRST_WR_ID = 1 << 32
 """The first wr_id of the rig. Messages distinguish it from the `id n` of a case."""
 
 
-_U32 = 0xFFFF_FFFF
-"""struct ibv_qp_cap: max_inline_data is a uint32_t."""
-
 _Object = TypeVar("_Object")
 
 
@@ -103,6 +100,13 @@ class Misfit(Exception):
 
 class Less(Exception):
     """The device gave less than was requested, or something else; `str()` names what."""
+
+
+def granted_as(what: str, granted: object, bits: int) -> None:
+    """Raises Less if a number that a device grants is none that a member of so many bits can hold."""
+    if type(granted) is not int or not 0 <= granted < 1 << bits:
+        shown = hex(granted) if type(granted) is int and granted >= 0 else repr(granted)
+        raise Less(f"{what} is {shown}, and its member has {bits} bits")
 
 
 @dataclass(slots=True, eq=False)
@@ -271,9 +275,7 @@ class CaseState:
         self.pairs[pair.name] = pair
         asked = pair.attributes.max_inline_data
         for end in (pair.owner,) if pair.attributes.type == "dci" else pair.ends:
-            if end.qp.max_inline_data > _U32:
-                granted = end.qp.max_inline_data
-                raise Less(f"max_inline_data of the {end.side}'s QP is {granted:#x}, and its member has 32 bits")
+            granted_as(f"max_inline_data of the {end.side}'s QP", end.qp.max_inline_data, 32)
             if end.qp.max_inline_data < asked:
                 granted = end.qp.max_inline_data
                 raise Less(f"max_inline_data of the {end.side}'s QP is {granted}, and {asked} was asked for")

@@ -9,7 +9,7 @@ from mkeyspec import plan
 from mkeyspec.abi.constants import DEK_STATE
 from mkeyspec.device.protocol import DekAttr, NoSuchCall, QpAttributes, Refused, Side
 from mkeyspec.run import distinct
-from mkeyspec.run.case_state import CaseState, Less, MkeyState
+from mkeyspec.run.case_state import CaseState, Less, MkeyState, granted_as
 from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.login import wrapped_key
@@ -17,8 +17,6 @@ from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.verdict import Failure
 
-_U16 = 0xFFFF
-"""struct mlx5dv_mkey_init_attr: max_entries is a uint16_t."""
 _QP_MEMBERS = {member.name for member in fields(QpAttributes)} - {"pd", "private"}
 
 
@@ -54,8 +52,7 @@ def mkey(state: CaseState, step: plan.Mkey) -> Attempt:
     else:
         distinct.new_mkey(state, step.name, handle)
         state.mkeys[step.name] = MkeyState(step.name, step.at, flags, handle)
-        if handle.max_entries > _U16:
-            raise Less(f"max_entries of `{step.name}` is {handle.max_entries:#x}, and its member has 16 bits")
+        granted_as(f"max_entries of `{step.name}`", handle.max_entries, 16)
         if handle.max_entries < entries:
             text = f"max_entries of `{step.name}` is {handle.max_entries}, and {entries} was asked for"
             state.wrong_numbers[step.name, "max_entries"] = Failure("MKS2109", step.at, text)

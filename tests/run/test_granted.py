@@ -24,7 +24,7 @@ case a
 
 
 class Granting(Model):
-    def __init__(self, entries: int, inline: int) -> None:
+    def __init__(self, entries: Any, inline: Any) -> None:
         self.granted = entries, inline
         super().__init__()
 
@@ -45,7 +45,13 @@ class Granting(Model):
         (2**200, 124, "MKS2109:8"),
         (4, 2**32, "MKS2109:7"),
         (4, 2**200, "MKS2109:7"),
+        (-1, 124, "MKS2109:8"),
+        (4.5, 124, "MKS2109:8"),
+        ("4", 124, "MKS2109:8"),
+        (None, 124, "MKS2109:8"),
+        (4, -1, "MKS2109:7"),
+        (4, 124.5, "MKS2109:7"),
     ],
 )
-def test_a_number_that_its_member_can_not_hold(entries: int, inline: int, wanted: str) -> None:
+def test_a_number_that_its_member_can_not_hold(entries: Any, inline: Any, wanted: str) -> None:
     assert told(CASE, Granting(entries, inline)) == [wanted]
