@@ -31,6 +31,7 @@ from tests.compiler.check.check_steps import (
     signature,
     transmit,
 )
+from tests.compiler.statements.lower_text import compiled
 
 M = memory()
 KEEP = Domain(DIF.signature, 4096)
@@ -158,3 +159,16 @@ def test_a_case_without_observation() -> None:
 
 def test_a_case_without_verifies() -> None:
     assert case_codes(plan.Check(at(), "k", ("ok",)), verifies=()) == ["MKS0606"]
+
+
+def test_a_statement_that_means_both_escapes_hides_no_later_one() -> None:
+    both = "signature { mem t10dif(flags=app_escape | app_ref_escape) every 512 }"
+    _, found = compiled(f"""
+        memory m[520]
+        mkey k {{ block_signature }}
+        configure k as c {{ {both} }}
+            accepted or rejected at complete
+        record errno = c.errno
+        configure k {{ layout list(m); {both} }}
+        """)
+    assert [one.code for one in found if one.severity == "warning"] == ["MKS0621"]

@@ -1,0 +1,94 @@
+"""Small functions of the rig at the borders of what they decide."""
+
+from __future__ import annotations
+
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mkeyspec.run import distinct
+from mkeyspec.run.buffer import Beyond, inside
+from mkeyspec.run.case_state import Less
+from mkeyspec.run.drawing import WIDEST, Cell, Drawing
+from mkeyspec.run.expectations import compare_scalars
+from mkeyspec.run.surroundings import Surroundings
+from mkeyspec.run.verdict import CaseFailed
+from mkeyspec.value.bytestring import Counter, Literal
+from tests.run.fixtures import plain, rig, run, transmit, wire
+
+BUFFER: Any = SimpleNamespace(name="m", addr=1000, length=64)
+STATE: Any = None
+
+
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize(("value", "wanted"), [("a", 3), (3, "a"), ("a", "b")])
+def test_words_have_no_order(value: Any, operator: str, wanted: Any) -> None:
+    assert not compare_scalars(STATE, value, operator, wanted)
+
+
+@pytest.mark.parametrize(
+    ("addr", "length", "meant", "text"),
+    [
+        (1000, 64, False, None),
+        (1000, 65, False, "ends 1 bytes after the end of `m`, which has 64"),
+        (1060, 24, False, "ends 20 bytes after the end of `m`, which has 64"),
+        (999, 1, False, "begins 1 bytes before `m`"),
+        (900, 0, False, None),
+    ],
+)
+def test_where_bytes_are_outside_of_a_buffer(addr: int, length: int, meant: bool, text: str | None) -> None:
+    if text is None:
+        inside(BUFFER, addr, length, meant=meant)
+    else:
+        with pytest.raises(Beyond, match=text):
+            inside(BUFFER, addr, length, meant=meant)
+
+
+def memory(handle: int, lkey: int) -> Any:
+    return SimpleNamespace(handle=handle, lkey=lkey, side="owner")
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (memory(1, 0x300), "`n` is `m`: the device gave one object twice"),
+        (memory(2, 0x100), "`n` has the index of the key of `m`, 0x1"),
+        (memory(2, 0x2FF), None),
+    ],
+)
+def test_a_buffer_that_the_case_has_already(made: Any, text: str | None) -> None:
+    buffer = SimpleNamespace(name="m", memory=memory(1, 0x100))
+    state: Any = SimpleNamespace(all_buffers=lambda: [buffer], mkeys={})
+    if text is None:
+        distinct.new_memory(state, "n", made)
+    else:
+        with pytest.raises(Less, match=text):
+            distinct.new_memory(state, "n", made)
+
+
+def test_a_rest_takes_its_time() -> None:
+    for wait in (Surroundings().rest, Surroundings().pause):
+        began = monotonic()
+        wait(0.01)
+        assert monotonic() - began >= 0.01
+
+
+@pytest.mark.parametrize("size", range(2, 40, 3))
+@pytest.mark.parametrize("after", [True, False])
+def test_a_drawing_is_never_wider_than_a_page(size: int, after: bool) -> None:
+    cells = tuple(Cell("m" * size, "k" * (size % 7), "w" * (size // 2), number == 1) for number in range(40))
+    lines = Drawing("k", "mem", cells, False, after).lines()
+    assert max(map(len, lines)) <= WIDEST
+    shown = lines[0].count("m" * size)
+    assert 1 <= shown < len(cells)
+    assert max(map(len, lines)) + size + 3 > WIDEST - 3, "one more would have had room"
+
+
+def test_the_size_of_a_row_counts_each_request() -> None:
+    tested, _ = rig()
+    with pytest.raises(CaseFailed):
+        run(tested, *plain(), transmit(), wire(Counter(64)), transmit(line=8), wire(Literal(bytes(64)), 9))
+    assert tested.verdict is not None
+    assert tested.verdict.size == {"requests": 3, "entries": 1, "bytes": 3 * 64}  # m, and a wire of each
