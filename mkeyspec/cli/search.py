@@ -15,6 +15,7 @@ from mkeyspec.cli.options import command
 from mkeyspec.cli.rigs import add_device, opener, rig_of_model, take_fault
 from mkeyspec.cli.session import FAILED, OK, Failure
 from mkeyspec.cli.soft_process import start_on
+from mkeyspec.files import resource
 from mkeyspec.files.atomic_write import replace
 from mkeyspec.files.project import project_of
 from mkeyspec.files.unwritable import Unwritable
@@ -22,6 +23,7 @@ from mkeyspec.generate.seed import Seed
 
 if TYPE_CHECKING:
     from mkeyspec.search.hunt import Hunt
+    from mkeyspec.search.reached import Reached
     from mkeyspec.search.three import Disagreement, Three
 
 _EXAMPLE = """\
@@ -33,6 +35,7 @@ example:
   $ mkeyspec search --minutes 60 --device mlx5_0
   $ mkeyspec search --seed 3.42 --cases 200                 # the same cases again
   $ mkeyspec search --device model                          # no software NIC: the references and the model alone
+  $ mkeyspec search --guided --minutes 10                   # steered by coverage
   $ mkeyspec search --device model --fault crc32c_polynomial --seed 5   # what a find looks like
 Exit code: 0 if all agree, 1 if a case was found, 2 for wrong input."""
 SHRINKING = 120.0
@@ -54,6 +57,11 @@ def add(commands: Any) -> None:
         help="what is compared with the model (default: soft); model: nothing, or the model with --fault",
     )
     add_device(parser)
+    parser.add_argument(
+        "--guided",
+        action="store_true",
+        help="keep and change cases that reach new code of the model and the software NIC; say what nothing reaches",
+    )
     parser.add_argument("--out", metavar="FILE", help="where the case goes (default: reports/search/seed_S.mks)")
 
 
@@ -64,6 +72,7 @@ def _search(options: argparse.Namespace) -> int:
     seconds = None if minutes is None else seconds_of(minutes)
     if find_spec("hypothesis") is None:
         raise Failure("MKS0961", "a search needs hypothesis: pip install 'mkeyspec[search]'")
+    library = _counting(options) if options.guided else None
     take_fault(options)
     start_on(options.device, whole=options.whole)
     from mkeyspec.search.hunt import Hunt
@@ -71,8 +80,49 @@ def _search(options: argparse.Namespace) -> int:
 
     with TemporaryDirectory() as folder:
         hunt = Hunt(_three(options, Path(folder)), cases, seconds)
-        search(hunt, seed)
+        if options.guided:
+            _guided(hunt, seed, library, Path(folder, "counters"))
+        else:
+            search(hunt, seed)
         return _told(options, hunt, seed)
+
+
+def _counting(options: argparse.Namespace) -> Path | None:
+    """The library of the software NIC that counts. Raises Failure if what `--guided` needs is missing."""
+    from mkeyspec.search.nic_lines import NicError, built
+
+    if find_spec("coverage") is None:
+        raise Failure("MKS0961", "--guided needs coverage: pip install 'mkeyspec[search]'")
+    if not options.device.startswith("soft"):
+        return None
+    if options.fault is not None:
+        raise Failure("MKS0905", "--guided: the software NIC that counts has no faults; leave --fault out, or --guided")
+    try:
+        library = built(resource.directory("cases").parent / "softnic")
+    except NicError as error:
+        raise Failure("MKS0961", f"--guided --device soft can't build a library that counts: {error}") from None
+    os.environ["MKEYSPEC_SOFTNIC_LIBRARY"] = str(library)
+    return library
+
+
+def _guided(hunt: Hunt, seed: Seed, library: Path | None, folder: Path) -> None:
+    """Search, and say what was reached and what was not."""
+    from mkeyspec.search.guided import guided
+    from mkeyspec.search.model_branches import ModelBranches
+    from mkeyspec.search.nic_lines import NicLines
+
+    nic = None if library is None else NicLines(library, folder)
+    reached: list[Reached] = [ModelBranches(), *([] if nic is None else [nic])]
+    try:
+        kept = guided(hunt, seed, reached)
+        for one in reached:
+            for place in one.left():
+                print(place)
+        totals = [one.total() for one in reached]
+    finally:
+        if nic is not None:
+            nic.close()
+    print("mkeyspec: " + ", ".join(f"{one.reached} of {one.all} {one.what}" for one in totals) + f"; {kept} cases kept")
 
 
 def _three(options: argparse.Namespace, folder: Path) -> Three:
@@ -105,6 +155,7 @@ def _told(options: argparse.Namespace, hunt: Hunt, seed: Seed) -> int:
     found = hunt.found
     shrunk = small(hunt.text, found, hunt.three, SHRINKING)
     found = hunt.three.disagreement(shrunk.text) or found
+    guided = " --guided" * options.guided
     fault = f" --fault {options.fault}" if options.fault else ""
     alone = f"{found.alone} stands alone" if found.alone else f"{who} do not agree"
     out = (
@@ -120,7 +171,7 @@ def _told(options: argparse.Namespace, hunt: Hunt, seed: Seed) -> int:
         f"mkeyspec: {alone} with {found.code} in case {hunt.ran} of seed {seed}: {os.path.relpath(out)}, {many}{whole}"
     )
     _say(found)
-    print(f"mkeyspec: again: mkeyspec search --seed {seed} --cases {hunt.ran} --device {options.device}{fault}")
+    print(f"mkeyspec: again: mkeyspec search --seed {seed} --cases {hunt.ran} --device {options.device}{fault}{guided}")
     return FAILED
 
 
