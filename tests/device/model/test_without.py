@@ -6,7 +6,7 @@ import pytest
 
 from mkeyspec.abi.constants import Access
 from mkeyspec.device.profile.profile import Profile
-from mkeyspec.device.protocol import SetAccess, SetSignature, Setter, SigBlockDomain
+from mkeyspec.device.protocol import Send, SetAccess, SetSignature, Setter, Sge, SigBlockDomain
 from tests.device.model.fixtures import EVERYTHING, INDIRECT, Bench, crc, layout, signature, t10
 from tests.device.model.test_crypto import BOTH, Vault, crypto
 
@@ -81,3 +81,14 @@ def test_several_data_units_where_it_lacks_something_else() -> None:
     bench = Vault(Profile(without=NO_CRC32C))
     bench.coded(bench.memory(1024))
     assert status(bench) == "success"
+
+
+def test_a_message_that_several_entries_of_a_key_take() -> None:
+    """No lack, but the other side of one: each entry takes the bytes behind those of the entry before."""
+    bench = Bench()
+    memory = bench.memory(128)
+    key = bench.over(memory, flags=INDIRECT).lkey
+    source = bench.memory(bytes(range(128)), peer=True)
+    assert bench.device.post_recv(bench.pair.owner, 3, (Sge(0, 100, key), Sge(100, 28, key))) == 0
+    bench.post(Send(4, 2, (Sge(source.addr, 128, source.lkey),)), peer=True)
+    assert bench.bytes_of(memory) == bytes(range(128))
