@@ -6,7 +6,7 @@ are found here. The names are those of `device.protocol.Capabilities.offers`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import ALWAYS_TOLD, CAPABILITIES, MANY_ENTRIES, Access
@@ -16,6 +16,7 @@ from mkeyspec.compiler.eval.coercion import as_int, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import lives
+from mkeyspec.diagnostics.source import Span
 from mkeyspec.diagnostics.suggest import did_you_mean
 from mkeyspec.plan.use import total
 from mkeyspec.syntax import ast
@@ -27,6 +28,8 @@ LEAST_MTU = 256
 LEAST_STREAMS = 2
 """What a DCI has of a device that has streams at all."""
 
+INFINITE = 1 << 128
+"""More than any number of a device."""
 _NUMBER_OF = {
     "max_send_wr": "max_qp_wr",
     "max_recv_wr": "max_qp_wr",
@@ -80,12 +83,55 @@ def without(lacked: str, need: str) -> bool:
 
 
 def check_contradiction(needs: list[plan.Need], expr: ast.Expr) -> None:
-    """No device has a capability and lacks it: the case would be skipped everywhere. `expr`: the last need."""
+    """No device has a capability and lacks it, or has a number that is two things: the case would be skipped
+    everywhere. `expr`: the last need."""
     for lacked in plan.lacked(needs):
         for asked in plan.offered(needs):
             if without(lacked, asked):
                 message = f"no device lacks `{lacked}` and offers `{asked}`"
                 raise fault("MKS0222", message, expr.span, help="drop one of both")
+    for new in _comparisons(needs[-1:]):
+        check_numbers(needs, new, expr.span)
+
+
+def check_numbers(needs: Iterable[plan.Need], new: plan.Comparison, span: Span) -> None:
+    """Some number must meet the new need and those of the same number."""
+    same = [one for one in _comparisons(needs) if one.live == new.live]
+    if _is_met((new,)):
+        other = next((one for one in same if not _is_met((one, new))), None)
+        if other is None and _is_met((*same, new)):
+            return
+        both = f"`{other}` and `{new}`" if other is not None else ", ".join(f"`{one}`" for one in same)
+        raise fault("MKS0222", f"no device has both: {both}", span, help="drop one of them")
+    raise fault("MKS0222", f"no device has `{new}`: a number of it is never negative", span)
+
+
+def _comparisons(needs: Iterable[plan.Need]) -> Iterator[plan.Comparison]:
+    for need in needs:
+        match need:
+            case plan.Comparison():
+                yield need
+            case _:
+                pass  # a capability
+
+
+def _is_met(needs: Sequence[plan.Comparison]) -> bool:
+    """Whether there is a number that meets all of them."""
+    low, high = 0, INFINITE
+    holes: set[int] = set()
+    for need in needs:
+        value = need.value
+        match need.operator:
+            case ">=" | ">":
+                low = max(low, value + (need.operator == ">"))
+            case "<=" | "<":
+                top = value - (need.operator == "<")
+                high = min(high, top)
+            case "==":
+                low, high = max(low, value), min(high, value)
+            case _:
+                holes.add(value)
+    return high - low + 1 > sum(low <= hole <= high for hole in holes)
 
 
 def _named(expr: ast.Expr, scope: Scope) -> str:

@@ -13,7 +13,7 @@ from mkeyspec.compiler.eval.evaluate import decide
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import record_step
 from mkeyspec.compiler.statements import expect
-from mkeyspec.compiler.statements.capabilities import derived_needs, without
+from mkeyspec.compiler.statements.capabilities import check_numbers, derived_needs, without
 from mkeyspec.compiler.statements.check_step import check_step
 from mkeyspec.compiler.statements.queue_control import check_unreceived
 from mkeyspec.compiler.statements.queue_room import take_room
@@ -135,6 +135,7 @@ class Lowering(RowState):
                 if not any(without(lacked, str(need)) for lacked in self.lacks):
                     self.needs[need] = None
             elif not self._is_compared(need):
+                check_numbers(self.needs, need, self.origin.span)
                 self.needs[need] = None
 
     def _is_compared(self, need: plan.Comparison) -> bool:

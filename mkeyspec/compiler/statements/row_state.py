@@ -47,8 +47,9 @@ class CaseState:
             if any(expr.span.holds(found.span) for found in diagnostics.errors):
                 continue  # its names were reported as wrong
             try:
-                self.needs.append(written_need(expr, scope))
-                check_contradiction(self.needs, expr)
+                need = written_need(expr, scope)
+                check_contradiction([*self.needs, need], expr)
+                self.needs.append(need)
             except Fault as found:
                 diagnostics.add(found.diagnostic)
         self.lacks = plan.lacked(self.needs)
