@@ -31,6 +31,7 @@ def check_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
             echoes.anything_else(row.diagnostics, expected, span)
     else:
         fixed = fixed_number(observed, operator, expected) or _own_number(row, observed, operator, expected)
+        fixed = fixed or _success(row, observed, operator, expected)
         if fixed is None:
             echoes.note_number(row, step, span)
     if fixed is not None:
@@ -162,6 +163,42 @@ def _own_number(
             return (CANNOT_FAIL if operator in ("==", "<=", ">=") else CANNOT_HOLD), "both sides are the same"
         case _:
             return None
+
+
+_SUCCESS: dict[str, plan.Expected] = {"status": "success", "errno": 0}
+
+
+def _success(row: RowState, observed: plan.Observed, operator: str, expected: plan.Expected) -> tuple[str, str] | None:
+    """A status or an errno of a statement that claims nothing: another one than that of success has ended the case.
+    That it is the one of success may be said."""
+    match observed:
+        case Live(label, ("status" | "errno") as member):
+            wanted = _SUCCESS[member]
+        case _:
+            return None
+    if expected == wanted and operator == "==":
+        return None
+    step = next((one for one in reversed(row.steps) if getattr(one, "label", None) == label), None)
+    match step:
+        case plan.Transmit(claim=(), known=None) | plan.Receive(claim=(), known=None):
+            pass  # both are waited for
+        case plan.Post(claim=(), known=None, wait=True, abort=False):
+            pass  # and so is this
+        case _:
+            return None
+    match expected:
+        case plan.OneOf(alternatives):
+            pass
+        case _:
+            alternatives = (expected,)
+    for one in alternatives:
+        match one:
+            case str() | int():
+                pass
+            case _:
+                return None  # the device's own
+    holds = (wanted in alternatives) == (operator == "==")
+    return (CANNOT_FAIL if holds else CANNOT_HOLD), f"`{label}` has succeeded, or the case has ended"
 
 
 def _untouched(row: RowState, observed: plan.Content) -> bool:
