@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from mkeyspec.device.protocol import Completion, Configure, Memory, RawWqe, Read, Send, Sge, WorkRequest, Write
+from mkeyspec.device.protocol import (
+    CompareSwap,
+    Completion,
+    Configure,
+    FetchAdd,
+    Memory,
+    RawWqe,
+    Read,
+    Send,
+    Sge,
+    WorkRequest,
+    Write,
+)
 from mkeyspec.run.buffer import Bytes
 from tests.quality.devices import device
 from tests.quality.devices_bytes import Memories
@@ -186,3 +198,25 @@ class LateByPolls(LateWrites):
 device("late_writes")(LateWrites)
 device("late_for_messages")(LateForMessages)
 device("late_by_two_polls")(partial(LateByPolls, 2))
+
+
+class FailedAtomicsChangeNothing(Disturbance):
+    """An atomic that fails changes nothing at the other end: the local key was looked at before."""
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        atomics = [one for one in args[1] if isinstance(one, (FetchAdd, CompareSwap))] if name == "post" else []
+        far = [(region.memory, one) for one in atomics for region in tap.record.regions]
+        places = [
+            (memory, one.remote_addr - memory.addr, 8)
+            for memory, one in far
+            if memory.rkey == one.rkey and not tap.given_back
+        ]
+        before = [tap.device.read(*place).copy() for place in places]
+        gave = go()
+        for (memory, start, _), old in zip(places, before, strict=True):
+            self.done = True
+            tap.device.write(memory, start, old)
+        return gave
+
+
+device("atomics_that_fail_change_nothing")(FailedAtomicsChangeNothing)

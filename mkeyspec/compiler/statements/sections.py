@@ -77,6 +77,8 @@ def _finish(
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
     if abort or plan.is_rejected(claim):
+        if not abort and not _is_refused_whole(claim):
+            writes.failed(row, step)
         return False
     _under_way(row, qp, peer, requests, wait, claim)
     writes.post(row, step, waiting, plan.may_succeed(claim))

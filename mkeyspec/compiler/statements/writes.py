@@ -86,6 +86,18 @@ def resume(row: RowState, qp: str | None) -> None:
     row.stopped = tuple(one for one in row.stopped if one[0] != qp)
 
 
+def failed(row: RowState, step: plan.Post) -> None:
+    """A section that fails at completion. An atomic whose local key is wrong fails when its answer comes: the other end
+    may have carried it out."""
+    at_the_other_end = all(outcome.reason == "remote_access" for outcome in plan.rejections(step.claim))
+    for request in step.requests if not at_the_other_end else ():
+        match request:
+            case plan.FetchAdd() | plan.CompareSwap():
+                moved_into(row, request.source, plan.ATOMIC_BYTES, row.origin.get(request))
+            case _:
+                pass  # what has no answer fails before its first byte, or the case says which bytes are open
+
+
 def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> None:
     """`buffer`: the ledger's name of its wire."""
     wire = [(buffer, 0, length)]
