@@ -46,8 +46,8 @@
     X(interleaved_repeat_short) X(interleaved_skip_ignored) X(interleaved_skip_is_stride) \
     X(interleaved_stride_long) X(interleaved_skip_first) X(interleaved_swapped) \
     X(interleaved_last_dropped) X(interleaved_by_entry) X(interleaved_stride_shared) \
-    X(interleaved_count_shared) X(interleaved_count_even) X(interleaved_lkey_of_first) X(page_crossing_lost) \
-    X(write_behind) \
+    X(interleaved_count_shared) X(interleaved_count_even) X(interleaved_lkey_of_first) \
+    X(page_crossing_lost) X(write_behind) \
     X(write_before) X(write_last_byte_lost) X(write_gap) X(source_written) X(refused_write_lands) \
     X(local_write_unchecked) X(remote_write_unchecked) X(remote_read_unchecked) \
     X(remote_atomic_unchecked) X(remote_rights_swapped) X(access_ored) X(access_kept) \
