@@ -63,6 +63,8 @@ class Taken:
     failures: list[Failure] = field(default_factory=list)
     came: bool = True
     """Of a step with a branch: whether its outcome is the model's."""
+    quiet: bool = False
+    """Whether the rig waited for a quiet time, which is no call."""
 
 
 class _State(CaseState):
@@ -129,7 +131,7 @@ class Trace:
 
     def _take(self, step: plan.Step, force: Forced | None) -> Taken:
         recorder, state = self.recorder, self.state
-        before = len(self.verdict.failures)
+        before, quiet = len(self.verdict.failures), len(state.quiet)
         recorder.naming = str(getattr(step, "name", ""))
         if isinstance(step, (plan.Transmit, plan.Receive, plan.Post, plan.Recv, plan.Poll, plan.Await)):
             recorder.naming = "qp"
@@ -142,7 +144,9 @@ class Trace:
             self.executor.take(step)
         except Unsupported as unsupported:  # the devices that know it differ in it
             raise Unsayable(step.at, str(unsupported)) from None
-        return Taken(step, self._calls(), self._ruled, self.verdict.failures[before:], came)
+        return Taken(
+            step, self._calls(), self._ruled, self.verdict.failures[before:], came, quiet=len(state.quiet) > quiet
+        )
 
     def end(self) -> Taken:
         before = len(self.verdict.failures)

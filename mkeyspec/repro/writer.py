@@ -72,6 +72,8 @@ class Writer:
 
     def _step(self, index: int, step: plan.Step, taken: Taken) -> None:
         program, line = self._program, step.at.line
+        if taken.quiet:  # no call: the program waits before the step
+            program.do(program.language.pause)
         match step:
             case plan.Post() | plan.Transmit() | plan.Receive():
                 section(program, index, step, taken)

@@ -564,15 +564,6 @@ static void make_again(int line, struct pair *p, bool failed)
 		stop(SET_UP_FAILED, "%s can't be made again: %s", p->name, strerror(errno));
 }
 
-static void post_recv(int line, struct end *end, uint64_t id, struct ibv_sge *sges, int count)
-{
-	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = sges, .num_sge = count}, *bad;
-	int result = end->srq ? ibv_post_srq_recv(end->srq, &wr, &bad) : ibv_post_recv(end->qp, &wr, &bad);
-
-	if (result)
-		stop(FAILED, "FAIL %s:%d: ibv_post_recv: %s", CASE_FILE, line, strerror(result));
-}
-
 /* A message, or a write, without bytes: when it completes, nothing that was posted before it is under way. */
 static void post_marker(int line, struct end *end, uint64_t id, bool message)
 {
@@ -689,17 +680,14 @@ int main(int argc, char **argv)
 	}
 
 	/* 32: expect dst in [counter(64), unchanged] */
-	post_recv(32, &qp.owner, 1004, NULL, 0);
-	post_marker(32, &qp.peer, 1005, true);
-	completes(32, &qp.peer.sends, (struct wanted){.id = 1005, .opcode = IBV_WC_SEND});
-	completes(32, &qp.owner.receives, (struct wanted){.id = 1004, .opcode = IBV_WC_RECV, .byte_lens = 1, .byte_len = {0}, .is_received = true});
+	usleep(5000);
 	if (!(is_there(&dst, 0, bytes_2, NULL, 64) || (!accepted_30 && is_kept(&dst, 0, 64))))
 		check(32, &dst, 0, bytes_2, NULL, 64);
 	look(&dst, 0, 64);
 
 	/* At the end nothing may be left over that no statement names. */
-	post_marker(32, &qp.owner, 1006, false);
-	completes(32, &qp.owner.sends, (struct wanted){.id = 1006, .opcode = IBV_WC_RDMA_WRITE});
+	post_marker(32, &qp.owner, 1004, false);
+	completes(32, &qp.owner.sends, (struct wanted){.id = 1004, .opcode = IBV_WC_RDMA_WRITE});
 	usleep(5000);
 	nothing_left(&qp.owner);
 	nothing_left(&qp.peer);
