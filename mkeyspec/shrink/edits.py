@@ -5,9 +5,9 @@ An edit may make a text that does not compile, or that does not fail any more: w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from mkeyspec import plan
@@ -120,6 +120,98 @@ def inner_lines(file: ast.File, row: plan.Row) -> Iterator[Change]:
         yield from _without(file, [line.span for line in block.lines])
 
 
+def objects(file: ast.File, row: plan.Row) -> Iterator[Change]:
+    """Without an object and all that mentions it; without two that one statement mentions, as a request and what is
+    expected of its target go together."""
+    body = file.cases[0].body
+    names = dict.fromkeys(_declared(line) for line in body)
+    pairs = (
+        (one, other)
+        for line in _parts_of(body)
+        for one in dict.fromkeys(ref.name for ref in _all(line, ast.Ref))
+        for other in dict.fromkeys(ref.name for ref in _all(line, ast.Ref))
+        if one in names and other in names and one < other
+    )
+    for several in (*dict.fromkeys(pairs), *((one,) for one in names if one)):
+        found = list(_mentioning(body, frozenset(several)))
+        if found:
+            yield [_line(file, line.span) for line in found]
+
+
+def _declared(line: ast.Statement) -> str:
+    """The name of what a statement declares or is about; empty if it has none."""
+    operand = getattr(line, "operand", None)
+    operand = operand.of if isinstance(operand, ast.Index) else operand
+    return operand.name if isinstance(operand, ast.Ref) else ""
+
+
+def _is_group(line: ast.Statement) -> bool:
+    """Whether it only holds other statements, as `post { … }` does."""
+    return isinstance(line, ast.Step) and line.operand is None and line.block is not None
+
+
+def _parts_of(lines: Iterable[ast.Statement]) -> Iterator[ast.Statement]:
+    for line in lines:
+        if _is_group(line):
+            yield from _parts_of(line.block.lines)  # type: ignore[union-attr]  # a group has one
+        else:
+            yield line
+
+
+def _mentioning(lines: Sequence[ast.Statement], names: frozenset[str]) -> Iterator[ast.Statement]:
+    for line in lines:
+        if isinstance(line, ast.For) or names.isdisjoint(ref.name for ref in _all(line, ast.Ref)):
+            continue
+        if _is_group(line):
+            inside = list(_mentioning(line.block.lines, names))  # type: ignore[union-attr]
+            if len(inside) < len(line.block.lines):  # type: ignore[union-attr]
+                yield from inside
+                continue
+        yield line
+
+
+def gathered(file: ast.File, row: plan.Row) -> Iterator[Change]:
+    """One memory in place of those of a list, with the bytes of its entries."""
+    body = file.cases[0].body
+    held = {
+        _declared(line): line.value
+        for line in body
+        if isinstance(line, ast.Step) and line.verb.text == "memory" and not line.peer and line.value is not None
+    }
+    new = next(name for name in (f"all{n}" for n in count(1)) if name not in file.source.text)
+    for line in body:
+        for call in _all(line, ast.Call):
+            if not isinstance(call.function, ast.Ref) or call.function.name != "list" or len(call.arguments) < 2:
+                continue
+            entries = [_entry(one.value, held) for one in call.arguments]
+            if all(entries):
+                yield [
+                    (line.span.start, line.span.start, f"memory {new} = {' ++ '.join(entries)}\n    "),
+                    (call.arguments[0].span.start, call.arguments[-1].span.end, new),
+                ]
+
+
+def expected(file: ast.File, row: plan.Row) -> Iterator[Change]:
+    """What the case expects somewhere, or a part of that, in place of the longer text of a memory's bytes."""
+    body = file.cases[0].body
+    parts = [part for line in body if isinstance(line, ast.Expect) for part in _all(line.condition, ast.Call)]
+    texts = sorted(dict.fromkeys(text_of(part.span) for part in parts), key=len)
+    for line in body:
+        if isinstance(line, ast.Step) and line.verb.text == "memory" and line.value is not None:
+            for text in texts:
+                if len(text) < len(text_of(line.value.span)):
+                    yield [(line.value.span.start, line.value.span.end, text)]
+
+
+def _entry(value: ast.Expr, held: Mapping[str, ast.Expr]) -> str:
+    """The bytes of an entry of a list, as text; empty if the text of the case does not say them."""
+    of = value.of if isinstance(value, ast.Index) else value
+    if not isinstance(of, ast.Ref) or of.name not in held:
+        return ""
+    part = f"[{text_of(value.index.span)}]" if isinstance(value, ast.Index) else ""
+    return f"({text_of(held[of.name].span)}){part}"
+
+
 def parts(file: ast.File, row: plan.Row) -> Iterator[Change]:
     """Without a part of a statement: what follows a comma, a claim, what a case says of itself."""
     case = file.cases[0]
@@ -184,7 +276,20 @@ def _uses(file: ast.File, name: str) -> list[ast.Ref]:
     return [ref for ref in _all(file, ast.Ref) if ref.name == name and not any(span.holds(ref.span) for span in own)]
 
 
-PASSES: tuple[Pass, ...] = (plain, branches, definitions, lines, inner_lines, parts, calls, names, values)
+PASSES: tuple[Pass, ...] = (
+    plain,
+    branches,
+    definitions,
+    objects,
+    lines,
+    inner_lines,
+    gathered,
+    expected,
+    parts,
+    calls,
+    names,
+    values,
+)
 
 
 # How text is cut -------------------------------------------------------------------------------------

@@ -142,6 +142,42 @@ def test_no_single_edit_makes_the_result_smaller(alone: str, judge: Judge) -> No
             assert text == found.text or not judge.fails(text)
 
 
+TOGETHER = """\
+mks 1
+
+case together
+    verifies SIG-22
+    mkey plain
+    mkey k { block_signature }
+    memory a = counter(16)
+    memory b = counter(100)[0 +: 7] ++ random(300, seed=2)
+    memory c = random(512, seed=2)[300 +: 212]
+    peer memory far[16]
+    peer memory target[516]
+    post {
+        configure plain { layout list(a) }
+        write plain to far
+        configure k { layout list(b[7 +: 300], c); signature { wire crc32c(ones) every 512 } }
+        write k to target
+    }
+    expect far == a
+    expect target == framed(random(512, seed=2), crc32c(ones) every 512)
+"""
+
+
+def test_what_goes_together_goes_together(folder: Path) -> None:
+    """A request and what is expected of its target; the memories of a list, in place of which one has the bytes."""
+    judge = Judge(folder / "work", Player(faulty), Player(good), "MKS2102")
+    assert judge.fails(TOGETHER)
+    found = shrink(TOGETHER, judge, 100)
+    assert found.whole
+    assert found.statements == 5
+    names = set(re.findall(r"^    (?:peer )?(?:mkey|memory) (\w+)", found.text, re.M))
+    assert len(names) == 3
+    assert names.isdisjoint(["plain", "far", "a", "b", "c"])
+    assert "++" not in found.text
+
+
 def test_a_text_that_the_model_fails_does_not_count(folder: Path, alone: str, judge: Judge) -> None:
     """It would show a mistake of the case. A row that the model fails from the beginning is shrunk without it."""
     wrong = alone.replace("crc(seed) every n)", "crc(zeros) every n)")
