@@ -43,6 +43,7 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     """`expect LEFT == RIGHT known …`: judged where it is; what it matched is the truth from here on."""
+    reads = row.ledger.unseen.copy()
     found = condition(node.condition, scope)
     operator, right, right_span = found.operator, found.right, found.right_span
     observed = observe(row, found.left, scope)
@@ -62,6 +63,8 @@ def expect(row: RowState, node: ast.Expect, scope: Scope) -> None:
     if not plan.is_bytes(observed):
         for side in (observed, right):
             _look_at_numbers(row, side)
+    if branch is not None and not branch.accepted:  # where the request went through, it looks at nothing
+        row.ledger.unseen = reads
     row.add_expect(step, node.span)
     row.origin.put_member(step, "expected", right_span)
     row.origin.put_member(step, "observed", left_expr.span)

@@ -38,7 +38,7 @@ def check_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
     elif plan.is_content(observed) and operator == "==" and not _doubtful(row, observed):
         already_there(row, observed, expected, span)
-    if plan.is_content(observed):
+    if plan.is_content(observed) and (step.branch is None or step.branch.accepted):
         looked_at(row, observed)
 
 
