@@ -109,16 +109,23 @@ class _Remembering(Movement):
 class ErrorSticky(_Remembering):
     def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         mkey = place.mkey
-        if mkey is not None and mkey.state is not None and not mkey.state.armed and id(mkey) in self.told:
+        if bad is None and mkey is not None and mkey.state is not None and not mkey.state.armed and id(mkey) in self.told:
             queue.entries.append(Notice(*self.told[id(mkey)]))
         super()._tell(queue, place, bad)
 
 
 @fault("error_of_every_message")
 class ErrorOfEveryMessage(Movement):
+    """Only where an error was not asked for: what a second bad message after an answer reports is open (X-OPEN-07)."""
+
     def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
-        if place.mkey is not None and place.mkey.state is not None:
-            place.mkey.state.armed = True
+        mkey = place.mkey
+        if bad is not None and mkey is not None and mkey.state is not None:
+            left = [entry for entry in queue.entries if not (isinstance(entry, Notice) and entry.mkey is mkey)]
+            if mkey.state.error is not None or len(left) < len(queue.entries):
+                mkey.state.armed, mkey.state.error = True, None
+                queue.entries.clear()
+                queue.entries.extend(left)
         super()._tell(queue, place, bad)
 
 
