@@ -37,7 +37,12 @@ class KnownBuffer(NamedTuple):
         return self.pieces[self._after(start) : self._before(end)] if start < end else ()
 
     def written(self, new: KnownPiece) -> KnownBuffer:
-        """The buffer with that piece instead of what is there."""
+        """The buffer with that piece instead of what is there. A layout may leave its buffer, which is told elsewhere
+        (MKS0454): what is beyond the end is not kept."""
+        if new.end > self.length:
+            if new.start >= self.length:
+                return self
+            new = _cut(new, new.start, self.length)
         if new.start == 0 and new.end == self.length:
             return KnownBuffer(self.length, (new,))
         first, last = self._after(new.start), self._before(new.end)
