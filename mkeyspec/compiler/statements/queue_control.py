@@ -139,6 +139,7 @@ def _forget_messages(row: RowState, qp: str | None) -> None:
     posted = (one for step in row.steps if step.queue() == (qp, False) for one in step.posted())
     messages = {row.origin.get(one) for one in posted if one.takes_receive()}
     row.moved = tuple(one for one in row.moved if one.span not in messages)
+    row.stopped = tuple(one for one in row.stopped if one[1].span not in messages)
 
 
 def _check_cancel(context: Context, step: plan.Cancel) -> None:
