@@ -40,14 +40,15 @@ OBSERVERS: dict[str, type[Any]] = {
 _OF_DEKS = (
     "dek_state_error", "dek_opaque_lost", "dek_opaque_reversed", "dek_opaque_shared", "dek_key_size_unchecked",
     "dek_purpose_unchecked", "dek_comp_mask_unchecked", "dek_login_unchecked", "dek_pd_refused", "dek_destroy_refused",
-    "dek_destroy_takes_all",
+    "dek_destroy_takes_all", "dek_256_refused", "dek_purpose_refused", "dek_plaintext_refused",
 )  # fmt: skip
 
 _OF_LOGINS = (
     "login_credential_unchecked", "login_ids_unchecked", "login_state_invalid", "login_objects_unchecked",
     "wrapped_key_unchecked", "wrapped_keys_swapped", "wrapped_keytag_lost", "wrapped_dek_dies",
     "wrapped_query_unchecked", "login_twice_accepted", "login_comp_mask_unchecked", "login_state_always_valid",
-    "logout_ignored", "logout_of_none_accepted", "dek_session_unchecked",
+    "logout_ignored", "logout_of_none_accepted", "dek_session_unchecked", "login_refused", "login_object_once",
+    "wrapped_dek_refused", "wrapped_query_refused",
 )  # fmt: skip
 
 LEFT_OUT = {
@@ -55,6 +56,7 @@ LEFT_OUT = {
     **dict.fromkeys(_OF_DEKS, "a call on a DEK has no moment that a dimension speaks of"),
     "dci_without_builders": "a point of the profile, which has one answer",
     "destroy_refused": "the end of a case has no moment that a dimension speaks of",
+    "destroyed_mkey_lives": "what is destroyed has no moment that a dimension speaks of",
     "destroyed_mkeys_kept": "it has a condition of its own: how many were destroyed",
     "ref_tag_never_restarts": "where the second message of one configuration begins is open (X-OPEN-07)",
 }

@@ -109,7 +109,13 @@ class _Remembering(Movement):
 class ErrorSticky(_Remembering):
     def _tell(self, queue: Queue, place: TranslatedSge, bad: Bad | None) -> None:
         mkey = place.mkey
-        if bad is None and mkey is not None and mkey.state is not None and not mkey.state.armed and id(mkey) in self.told:
+        if (
+            bad is None
+            and mkey is not None
+            and mkey.state is not None
+            and not mkey.state.armed
+            and id(mkey) in self.told
+        ):
             queue.entries.append(Notice(*self.told[id(mkey)]))
         super()._tell(queue, place, bad)
 
