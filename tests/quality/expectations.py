@@ -135,16 +135,16 @@ def run(row: Row, bench: Bench, names: Sequence[str], seed: int, each: int) -> R
         passed: set[int] = set()
         for mutant in some:
             wrong = judge(row, mutant, mutations()[name], bench, count)
+            passes = wrong is not None and wrong.result == "passed"
+            if mutations()[name].must == "one" and passes and mutant.at not in passed:
+                passed.add(mutant.at)  # the one that is so
+                continue
             for other in (mutant, replace(mutant, step=row.row.steps[mutant.at])):
                 flipped = other.of_other_outcome()
                 if wrong is not None and wrong.result == "passed" and flipped is not None:
                     # Not judged: the other outcome came. There it would be noticed.
                     wrong = judge(row, flipped, mutations()[name], bench, count)
-            if wrong is None:
-                continue
-            if mutations()[name].must == "one" and wrong.result == "passed" and mutant.at not in passed:
-                passed.add(mutant.at)  # the one that is so
-            else:
+            if wrong is not None:
                 result.wrong.append(wrong)
     return result
 
