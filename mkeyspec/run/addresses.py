@@ -113,8 +113,7 @@ class Addresses:
 
     def is_astray(self, wr: plan.Wr, request: protocol.WorkRequest) -> bool:
         """Whether the first local key of a request, its remote key, or its address of a DCT is not that of what `wr`
-        names. The message then fails before its first byte, if it fails. An atomic's local key
-        is looked at when its answer comes: the other end has carried it out by then."""
+        names. The message then fails before its first byte, if it fails."""
         remote, local, dct = wr.remote(), wr.local()[:1], wr.options.dct
         rkey: int | None = None
         match request:
@@ -122,7 +121,9 @@ class Addresses:
                 sges = request.sges
             case protocol.Write() | protocol.Read():
                 sges, rkey = request.sges, request.rkey
-            case protocol.FetchAdd() | protocol.CompareSwap():  # the other end has added when the answer comes
+            case (
+                protocol.FetchAdd() | protocol.CompareSwap()
+            ):  # the local key is looked at when the answer comes: the other end has added by then
                 sges, rkey = (), request.rkey
             case _:
                 return False

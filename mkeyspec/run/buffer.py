@@ -125,6 +125,12 @@ class Buffer:
         """The expected values of `length` bytes from `start` (a view)."""
         return self.content[GUARD + start : GUARD + start + length]
 
+    def now(self, device: protocol.Device, start: int, length: int) -> Bytes:
+        """These bytes as the device gives them: a copy, since `read` may give a view that the next `read` fills again.
+        The guards are before 0 and behind the last one."""
+        found: Bytes = device.read(self.memory, GUARD + start, length).copy()
+        return found
+
     def reason(self, i: int) -> tuple[str, ...]:
         """The reason for the expected value of byte `i`."""
         for start, length, source, _ in reversed(self.sources):

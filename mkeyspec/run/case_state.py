@@ -404,7 +404,7 @@ class CaseState:
         else:
             buffer = self.buffers[subject]
         self.wait_for_bytes(subject)
-        data = self.device.read(buffer.memory, GUARD + start, ENCODINGS[encoding]).tobytes()
+        data = buffer.now(self.device, start, ENCODINGS[encoding]).tobytes()
         return int.from_bytes(data, order)
 
     def scalar(self, subject: str, member: str) -> int | str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mkeyspec.plan import Content, Observed, Wire
-from mkeyspec.run.buffer import GUARD, Buffer, Bytes, Source, inside
+from mkeyspec.run.buffer import Buffer, Bytes, Source, inside
 from mkeyspec.run.case_state import CaseState, WireView
 from mkeyspec.run.label import Unobserved
 
@@ -100,14 +100,14 @@ def content(state: CaseState, observed: Content) -> Seen:
     device = state.device
     if len(pieces) == 1:
         piece = pieces[0]
-        data = device.read(piece.buffer.memory, GUARD + piece.start, piece.length).copy()
+        data = piece.buffer.now(device, piece.start, piece.length)
         return Seen(name, data, (piece,))
     whole: dict[int, Bytes] = {}
     chunks = []
     for piece in pieces:
         memory = piece.buffer.memory
         if memory.handle not in whole:
-            whole[memory.handle] = device.read(memory, GUARD, piece.buffer.length).copy()
+            whole[memory.handle] = piece.buffer.now(device, 0, piece.buffer.length)
         chunks.append(whole[memory.handle][piece.start : piece.start + piece.length])
     return Seen(name, np.concatenate(chunks) if chunks else np.empty(0, np.uint8), tuple(pieces))
 
@@ -128,5 +128,5 @@ def wire(state: CaseState, observed: Wire) -> Seen:
         raise Unobserved("wire" if observed.label is None else f"{observed.label}.wire")
     name = "wire" if observed.label is None else f"{observed.label}.wire"
     piece = Piece(view.buffer, observed.start, observed.length)
-    data = state.device.read(view.buffer.memory, GUARD + observed.start, observed.length).copy()
+    data = view.buffer.now(state.device, observed.start, observed.length)
     return Seen(name, data, (piece,), view, observed.start)

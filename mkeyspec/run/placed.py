@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mkeyspec.run.buffer import GUARD, Buffer, Bytes
+from mkeyspec.run.buffer import Buffer, Bytes
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.culprits import ANY, moves, unnamed
 from mkeyspec.run.evidence import ANSWERED, Due
@@ -51,7 +51,7 @@ def take(state: CaseState, dues: Iterable[Due]) -> list[Placed]:
             buffer = state.buffers.get(name) or views.get(name)
             if buffer is not None and start < min(end, buffer.length):
                 length = min(end, buffer.length) - start
-                data = state.device.read(buffer.memory, GUARD + start, length).copy()
+                data = buffer.now(state.device, start, length)
                 found.append(Placed(due, buffer, start, data))
     return [] if ANY in open_names else [one for one in found if one.buffer.name not in open_names]
 
@@ -59,7 +59,7 @@ def take(state: CaseState, dues: Iterable[Due]) -> list[Placed]:
 def changed(state: CaseState, placed: Sequence[Placed]) -> Failure | None:
     """What is wrong if one of them has changed since then, though nothing was posted but a marker."""
     for one in placed:
-        now = state.device.read(one.buffer.memory, GUARD + one.start, len(one.data))
+        now = one.buffer.now(state.device, one.start, len(one.data))
         where = np.flatnonzero(now != one.data)
         if len(where):
             first = int(where[0])

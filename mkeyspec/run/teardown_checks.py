@@ -106,12 +106,11 @@ def _is_ok(told: Told) -> bool:
 
 def buffers(state: CaseState, excused: Extent) -> Iterator[Found]:
     """Bytes that nothing named and that changed, and guards that were written."""
-    read = state.device.read
     for buffer in state.all_buffers():
         content = buffer.content
-        got = read(buffer.memory, 0, len(content))
+        got = buffer.now(state.device, -GUARD, len(content))
         if got.tobytes() != content.tobytes():
-            yield from _changed(state, buffer, content, got.copy(), excused)
+            yield from _changed(state, buffer, content, got, excused)
 
 
 def _changed(state: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excused: Extent) -> Iterator[Found]:
@@ -147,7 +146,7 @@ def _differing(state: CaseState, buffer: Buffer, mask: Mask) -> tuple[Failure | 
     comes first."""
     failure = None
     for last in (False, True):
-        got = state.device.read(buffer.memory, GUARD, buffer.length).copy()
+        got = buffer.now(state.device, 0, buffer.length)
         where = difference.positions(buffer.expected(0, buffer.length), got, buffer.free)
         where = where[mask[where]]
         writers = {at for pair in state.pairs.values() for end in pair.ends for at in end.unheard()}
