@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from _pytest.pathlib import fnmatch_ex
 
 from mkeyspec.files.project import SUFFIX, Unreadable, refuse_name
 from mkeyspec.plugin.compilation import Outcome, compilation, is_asked_for, merge_warnings, named_paths
@@ -31,9 +30,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def _is_passed_by(module: Path, parent: pytest.Collector) -> bool:
     """Whether it is a generated module that `python_files` does not name, so that pytest does not collect it."""
-    named = parent.session.isinitpath(module) or any(
-        fnmatch_ex(pattern, module) for pattern in parent.config.getini("python_files")
-    )
+    named = parent.session.isinitpath(module) or any(map(module.match, parent.config.getini("python_files")))
     return not named and is_generated(module)
 
 
