@@ -143,8 +143,10 @@ def _told(options: argparse.Namespace, hunt: Hunt, seed: Seed) -> int:
     from mkeyspec.search.hunt import RUNS
     from mkeyspec.search.small import small
 
+    place = project_of().reports / "search"
+    name = f"seed_{str(seed).replace('.', '_')}"
     for number, one in enumerate(hunt.unsteady):
-        out = project_of().reports / "search" / f"seed_{str(seed).replace('.', '_')}_unsteady_{number}.mks"
+        out = place / f"{name}_unsteady_{number}.mks"
         _write(out, f"# disagrees in {one.failed} of {RUNS} runs\n{one.text}")
         print(f"mkeyspec: {os.path.relpath(out)} fails {one.failed} of {RUNS} runs, and is not made smaller:")
         _say(one.found)
@@ -158,11 +160,7 @@ def _told(options: argparse.Namespace, hunt: Hunt, seed: Seed) -> int:
     guided = " --guided" * options.guided
     fault = f" --fault {options.fault}" if options.fault else ""
     alone = f"{found.alone} stands alone" if found.alone else f"{who} do not agree"
-    out = (
-        Path(options.out)
-        if options.out
-        else project_of().reports / "search" / f"seed_{str(seed).replace('.', '_')}.mks"
-    )
+    out = Path(options.out) if options.out else place / f"{name}.mks"
     _write(out, f"# {alone}, {found.code}; seed {seed}\n{shrunk.text}")
     sys.stdout.write(shrunk.text)
     many = "1 statement" if shrunk.statements == 1 else f"{shrunk.statements} statements"

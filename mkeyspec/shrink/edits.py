@@ -145,29 +145,23 @@ def _declared(line: ast.Statement) -> str:
     return operand.name if isinstance(operand, ast.Ref) else ""
 
 
-def _is_group(line: ast.Statement) -> bool:
-    """Whether it only holds other statements, as `post { … }` does."""
-    return isinstance(line, ast.Step) and line.operand is None and line.block is not None
+def _inside(line: ast.Statement) -> tuple[ast.Statement, ...]:
+    """The lines of a statement that only holds others, as `post { … }` does; none of any other."""
+    block = line.block if isinstance(line, ast.Step) and line.operand is None else None
+    return block.lines if block is not None else ()
 
 
 def _parts_of(lines: Iterable[ast.Statement]) -> Iterator[ast.Statement]:
     for line in lines:
-        if _is_group(line):
-            yield from _parts_of(line.block.lines)  # type: ignore[union-attr]  # a group has one
-        else:
-            yield line
+        yield from _parts_of(_inside(line)) if _inside(line) else (line,)
 
 
 def _mentioning(lines: Sequence[ast.Statement], names: frozenset[str]) -> Iterator[ast.Statement]:
     for line in lines:
         if isinstance(line, ast.For) or names.isdisjoint(ref.name for ref in _all(line, ast.Ref)):
             continue
-        if _is_group(line):
-            inside = list(_mentioning(line.block.lines, names))  # type: ignore[union-attr]
-            if len(inside) < len(line.block.lines):  # type: ignore[union-attr]
-                yield from inside
-                continue
-        yield line
+        inside = list(_mentioning(_inside(line), names))
+        yield from inside if len(inside) < len(_inside(line)) else (line,)
 
 
 def gathered(file: ast.File, row: plan.Row) -> Iterator[Change]:
