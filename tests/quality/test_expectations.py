@@ -1,6 +1,6 @@
 """A sample of `python -m tests.quality.expectations`: every claim can fail, and fails at its own line.
 
-A row of a third of the cases. `.ci/run` takes a row of each case.
+A row of a fifth of the cases. `.ci/run` takes a row of each case.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LACKING = load(ROOT / "tests/device/lacking_model.toml")
 BENCHES = {"lacking.mks": Bench(lambda: Model(LACKING), profile=LACKING)}
 """Devices of cases that the model is no device for."""
 SEED = 7
-SHARE = 1 / 3
+SHARE = 1 / 5
 """Of the cases of a file; one at least. Each case has its own lot, so that a new case moves no other."""
 NAMES = [name for name, mutation in mutations().items() if mutation.must != "open"]
 
