@@ -105,7 +105,8 @@ def lint_both_ends(
 
 
 def _observes(step: plan.Step) -> bool:
-    """A claim of a refusal, or of exact completions, observes as well as `expect` and `check` do."""
+    """A claim of a refusal, or of exact completions, observes as well as `expect` and `check` do. One that is met
+    whether the device accepts or refuses does not."""
     match step:
         case plan.Expect():
             items = plan.items_of(step.expected)
@@ -113,4 +114,5 @@ def _observes(step: plan.Step) -> bool:
         case plan.Check() | plan.Await() | plan.Query() | plan.LoginState():
             return True
         case _:
-            return bool(getattr(step, "claim", ()))
+            claim = getattr(step, "claim", ())
+            return bool(claim) and not (plan.accepts(claim) and plan.may_be_rejected(claim))

@@ -13,7 +13,17 @@ from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.reference.layout import Segment, window
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import ENCODINGS, Live, LiveBytes, LiveContent, LiveJoin, LiveOp, pieces_of, place_of
+from mkeyspec.value.live import (
+    ENCODINGS,
+    MEMBER_TYPES,
+    Live,
+    LiveBytes,
+    LiveContent,
+    LiveJoin,
+    LiveOp,
+    pieces_of,
+    place_of,
+)
 
 ALL = 1 << 62
 """More bytes than any buffer has."""
@@ -31,6 +41,29 @@ def anything_else(diagnostics: Diagnostics, expected: plan.Expected, span: Span)
         span,
         help="say what should be there: `== …`, `in [a, b]`",
     )
+
+
+def any_other(diagnostics: Diagnostics, step: plan.Expect, span: Span) -> None:
+    """A number that the device sets may be anything but these. Of an errno and a status it may be said what they are
+    not."""
+    match step.observed:
+        case Live() as live if place_of(live) is None and live.member not in MEMBER_TYPES and step.operator == "!=":
+            pass
+        case _:
+            return
+    for one in plan.alternatives_of(step.expected):
+        match one:
+            case int() if one != 0:
+                pass
+            case _:
+                return
+    if plan.alternatives_of(step.expected):
+        diagnostics.warning(
+            "MKS0614",
+            "any other number fulfils this",
+            span,
+            help="say what it should be: `== …`, `in [a, b]`",
+        )
 
 
 def note_bytes(row: RowState, step: plan.Expect, span: Span) -> None:

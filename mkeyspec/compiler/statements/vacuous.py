@@ -34,6 +34,7 @@ def check_expectation(row: RowState, step: plan.Expect, span: Span) -> None:
         fixed = fixed or _success(row, observed, operator, expected)
         if fixed is None:
             echoes.note_number(row, step, span)
+            echoes.any_other(row.diagnostics, step, span)
     if fixed is not None:
         row.diagnostics.warning("MKS0612", f"this expectation {fixed[0]}: {fixed[1]}", span)
     elif plan.is_content(observed) and operator == "==" and not _doubtful(row, observed):
