@@ -64,6 +64,7 @@ class End:
         "_first",
         "_positions",
         "arrived",
+        "closed",
         "configurations",
         "drained",
         "failed",
@@ -110,6 +111,8 @@ class End:
         """An event has reported that the send queue is drained, and nothing has resumed it."""
         self.strange: list[tuple[At, str]] = []
         """What is wrong with a completion whatever is claimed of it, in a few words."""
+        self.closed = 0
+        """Everything before it in `arrived` came before the last reset of the QP."""
         self._first = 0
         """Everything before it in `arrived` is judged."""
         self.failed = False

@@ -56,7 +56,7 @@ def settle(
         if reset is not None:
             drain.look(state, end, drain.GRACE)
     if patient:
-        failures += _flushes(state, pair) + _contradictions(pair)
+        failures += _flushes(state, pair) + _contradictions(pair) + _out_of_turn(state, pair)
     failures += unjudged(pair)
     for end in pair.ends:
         for line in (end.send, end.recv):
@@ -138,6 +138,32 @@ def _contradictions(pair: Pair) -> list[Failure]:
                 status = due.got.status
                 message = f"the {due.request.opcode} succeeded, and the receive of its message completed with {status}"
                 failures.append(Failure("MKS2005", due.request.at, message, (("got", describe(due.got)),), True))
+    return failures
+
+
+def _out_of_turn(state: CaseState, pair: Pair) -> list[Failure]:
+    """Errors that a list names without their status, and that no queue gives: the first error of a QP is no flush, and
+    what was posted after a request that failed is flushed (IBTA 10.3.1.7). An event may be all that is told of an error
+    of the responder."""
+    failures = []
+    came = [(end, due) for end in pair.ends for due in end.arrived[end.closed :] if due.failed and end.is_own(due)]
+    caused = bool(state.events) or any(due.got is not None and due.got.status != FLUSH for _, due in came)
+    for end, due in came:
+        if due.queue != "send" or due.stray or not due.judged or due.overtaken or due.got is None:
+            continue
+        if due.wr_id in end.markers:  # `marker` has reported it
+            continue
+        flushed = due.got.status == FLUSH
+        if flushed and (end.fails_after(due) or not caused):
+            wrong = "and no request before it had failed"
+        elif not flushed and end.is_after_failure(due):
+            wrong = "after a request that failed: what follows is flushed"
+        else:
+            continue
+        message = f"the {due.opcode} (id {due.wr_id}) completed with {due.got.status}, {wrong}"
+        failures.append(Failure("MKS2005", due.at, message, (("got", describe(due.got)),), True))
+    for end in pair.ends:
+        end.closed = len(end.arrived)
     return failures
 
 

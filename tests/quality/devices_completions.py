@@ -147,6 +147,25 @@ class IdOfTheFirst(Disturbance):
 device("id_of_the_first")(IdOfTheFirst)
 
 
+class Statuses(Disturbance):
+    """The requests with the ids 1 and 2 end with these statuses."""
+
+    def __init__(self, *statuses: str) -> None:
+        super().__init__()
+        self.statuses = statuses
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if queue != "send" or completion.wr_id not in (1, 2):
+            return (Held(completion),)
+        self.done = True
+        return (Held(replace(completion, status=self.statuses[completion.wr_id - 1])),)
+
+
+device("flushed_then_fails")(partial(Statuses, "wr_flush_err", "rem_access_err"))
+device("both_flushed")(partial(Statuses, "wr_flush_err", "wr_flush_err"))
+device("both_fail")(partial(Statuses, "rem_access_err", "rem_access_err"))
+
+
 class FlushesNoReceives(Disturbance):
     """Receives that wait when their QP fails have no completion."""
 

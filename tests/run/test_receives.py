@@ -299,7 +299,8 @@ def test_the_next_message_takes_the_next_receive(name: str) -> None:
 def test_no_warning_takes_another_message_for_the_one_that_comes(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.mks"
     path.write_text(f'mks 1\nsuite "a"\n{TEXTS[name]}', encoding="utf-8")
-    assert {one.code for one in compile_file(path).diagnostics} <= {"MKS0619"}
+    # MKS0602: some of them only claim that a section may fail.
+    assert {one.code for one in compile_file(path).diagnostics} <= {"MKS0602", "MKS0619"}
 
 
 # Devices that are wrong -------------------------------------------------------------------------
