@@ -1,5 +1,5 @@
 """Whether results are those of whole runs: rows that were not run, or are in none of the parts (`--shard K/N`), are not
-reported."""
+reported, and those of a part that is named twice are counted twice."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ from mkeyspec.report.reader import Run
 
 
 def missing(runs: Sequence[Run]) -> str:
-    """What is not there, in one line; "" if all rows are, or if one part alone is looked at.
+    """What is not there, or twice, in one line; "" if all rows are there once, or if one part alone is looked at.
 
     A run that was killed or stopped may have rows that were not run. Parts are looked at together.
     Parts of two splits don't fit each other: they were made of other cases, or by other durations (`--balance`).
     """
+    named: dict[tuple[str, ...], Run] = {}
     for run in runs:
         if run.cut_short:
             return f"{run.path}: {run.cut_short}"
+        begin = run.begin
+        same = named.setdefault((begin.run, begin.started, begin.device, begin.unit, run.shard), run)
+        if same is not run:
+            also = "" if same.path == run.path else f", also as {run.path}"
+            return f"{same.path} is named twice{also}: its rows are counted twice"
     splits: dict[tuple[str, int, str], dict[int, Run]] = defaultdict(dict)
     for run in runs:
         part, slash, all_parts = run.shard.partition("/")
         if slash and part.isdecimal() and all_parts.isdecimal() and run.split:
-            splits[run.begin.unit, int(all_parts), run.split][int(part)] = run
+            same = splits[run.begin.unit, int(all_parts), run.split].setdefault(int(part), run)
+            if same is not run:
+                return f"{same.path} and {run.path} are both part {run.shard} of a run: its rows are counted twice"
     given = sum(map(len, splits.values()))
     for (unit, number, split), there in splits.items():
         gone = [part for part in range(1, number + 1) if part not in there]

@@ -155,6 +155,20 @@ def test_a_part_that_is_missing(project: Project) -> None:
     assert project.mkeyspec("report", "text", "part1").code == 0, "one part alone is looked at"
 
 
+def test_a_part_that_is_there_twice(project: Project) -> None:
+    for name, shard in (("part1", "1/2"), ("part2", "2/2"), ("again1", "1/2")):
+        project.mkeyspec("run", "cases/a.mks", f"--results={name}", f"--shard={shard}")
+    (project.path / "copy").write_bytes((project.path / "part1").read_bytes())
+    for names, wrong in (
+        (("part1", "part2"), ""),
+        (("part1", "part1"), "part1 is named twice: its rows are counted twice"),
+        (("part1", "part2", "copy"), "part1 is named twice, also as copy: its rows are counted twice"),
+        (("part1", "part2", "again1"), "part1 and again1 are both part 1/2 of a run: its rows are counted twice"),
+    ):
+        done = project.mkeyspec("report", "text", *names)
+        assert (done.code, done.err) == ((1, f"error[MKS0934]: {wrong}\n") if wrong else (0, ""))
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
