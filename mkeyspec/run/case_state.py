@@ -336,7 +336,7 @@ class CaseState:
             entry = Event(pair.at if pair is not None else self.at, event, after)
             entry.of_failure = event.qp is not None and event.qp.handle in self.failed_qps + self.late
             self.events.append(entry)
-            if pair is not None and event.kind == "sq_drained" and event.qp == pair.owner.qp:
+            if pair is not None and event.kind == "sq_drained" and same[1] == pair.owner.qp.handle:
                 pair.owner.drained = True
 
     def untold(self, late: Sequence[Counter[int]]) -> tuple[Counter[int], ...]:

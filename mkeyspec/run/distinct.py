@@ -1,7 +1,7 @@
 """Objects that a device has made: a second one must not turn out to be the first.
 
-A handle names one object (`device.protocol`), and two keys of one end have two indices (mlx5dv_create_mkey(3),
-ibv_reg_mr(3)). An object that the case has destroyed may leave its names to another.
+A handle names one object of its end (`device.protocol`), and two keys of one end have two indices
+(mlx5dv_create_mkey(3), ibv_reg_mr(3)). An object that the case has destroyed may leave its names to another.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ def new_mkey(state: CaseState, name: str, made: Mkey) -> None:
     for other, handle in state.mkeys.items():
         if handle.destroyed:
             continue
-        _tell_apart(name, other, made.handle == handle.handle.handle)
+        _tell_apart(name, other, _same(made, handle.handle))
     _tell_keys_apart(state, name, made)
 
 
 def new_memory(state: CaseState, name: str, made: Memory) -> None:
     """Less if a buffer that the case has, or its key, is this one."""
     for buffer in state.all_buffers():
-        _tell_apart(name, buffer.name, made.handle == buffer.memory.handle)
+        _tell_apart(name, buffer.name, _same(made, buffer.memory))
     _tell_keys_apart(state, name, made)
 
 
 def new_pd(state: CaseState, name: str, made: Pd) -> None:
     """Less if a protection domain that the case has is this one."""
     for other, pd in state.pds.items():
-        _tell_apart(name, other, made.handle == pd.handle)
+        _tell_apart(name, other, _same(made, pd))
 
 
 def new_dek(state: CaseState, name: str, made: Dek) -> None:
@@ -60,6 +60,11 @@ def _keys(state: CaseState) -> Iterator[tuple[str, Side, int]]:
             yield mkey.name, mkey.handle.side, mkey.handle.lkey
     for buffer in state.all_buffers():
         yield buffer.name, buffer.memory.side, buffer.memory.lkey
+
+
+def _same(one: Pd | Memory | Mkey, other: Pd | Memory | Mkey) -> bool:
+    """Each end has a device of its own, which may number its objects as the other one does."""
+    return one.side == other.side and one.handle == other.handle
 
 
 def _tell_apart(name: str, other: str, same: bool) -> None:

@@ -127,11 +127,11 @@ def mark(state: CaseState, end: End, at: At, *, closing: bool, spare: bool = Fal
                 return False, []
             return False, [late(state, end, marker, "the closing zero-length write" if closing else "the marker")]
         broken = end.broken or bool(end.pair.failed)
-        if marker.got.status == SUCCESS and (wrong := misfit(marker, "the marker")) is not None:
-            return True, [wrong]
-        if marker.got.status not in (SUCCESS, FLUSH) and stopped:
+        if marker.got.status != FLUSH and stopped:
             message = f"a request after a failed one came back with {marker.got.status}"
             return True, [Failure("MKS2005", at, message, (("expected", FLUSH), ("got", describe(marker.got))))]
+        if marker.got.status == SUCCESS and (wrong := misfit(marker, "the marker")) is not None:
+            return True, [wrong]
         if marker.got.status != SUCCESS and not broken:
             message = f"the QP had failed {when}: the rig's request came back with {marker.got.status}"
             return True, [Failure("MKS2204", latest, message, (("got", describe(marker.got)),), hard=not closing)]

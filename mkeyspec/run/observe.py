@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mkeyspec.device.protocol import Memory
 from mkeyspec.plan import Content, Observed, Wire
 from mkeyspec.run.buffer import Buffer, Bytes, Source, inside
 from mkeyspec.run.case_state import CaseState, WireView
@@ -102,13 +103,13 @@ def content(state: CaseState, observed: Content) -> Seen:
         piece = pieces[0]
         data = piece.buffer.now(device, piece.start, piece.length)
         return Seen(name, data, (piece,))
-    whole: dict[int, Bytes] = {}
+    whole: dict[Memory, Bytes] = {}
     chunks = []
     for piece in pieces:
         memory = piece.buffer.memory
-        if memory.handle not in whole:
-            whole[memory.handle] = piece.buffer.now(device, 0, piece.buffer.length)
-        chunks.append(whole[memory.handle][piece.start : piece.start + piece.length])
+        if memory not in whole:
+            whole[memory] = piece.buffer.now(device, 0, piece.buffer.length)
+        chunks.append(whole[memory][piece.start : piece.start + piece.length])
     return Seen(name, np.concatenate(chunks) if chunks else np.empty(0, np.uint8), tuple(pieces))
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device.protocol import Completion
+from mkeyspec.device.protocol import AsyncEvent, Completion
 from tests.quality.devices import device
 from tests.quality.kinds_late import Slow
 from tests.quality.tap import Disturbance, Held, Tap
@@ -164,6 +164,38 @@ class Statuses(Disturbance):
 device("flushed_then_fails")(partial(Statuses, "wr_flush_err", "rem_access_err"))
 device("both_flushed")(partial(Statuses, "wr_flush_err", "wr_flush_err"))
 device("both_fail")(partial(Statuses, "rem_access_err", "rem_access_err"))
+
+
+class GoesOn(Disturbance):
+    """A QP goes on after a request that has failed: what would be flushed is told as carried out."""
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if queue != "send" or completion.status != "wr_flush_err":
+            return (Held(completion),)
+        self.done = True
+        return (Held(replace(completion, status="success", opcode="rdma_write")),)
+
+
+device("goes_on_after_a_failure")(GoesOn)
+
+
+class EventOfFewMembers(Disturbance):
+    """An event names its QP, and says no more of it; `cancel` cancels nothing, and says so."""
+
+    def __init__(self, cancels: bool = True) -> None:
+        super().__init__()
+        self.cancels = cancels
+
+    def events(self, tap: Tap, found: list[AsyncEvent]) -> list[AsyncEvent]:
+        self.done = self.done or bool(found)
+        return [replace(one, qp=replace(one.qp, max_inline_data=0)) if one.qp else one for one in found]
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        return 0 if name == "cancel" and not self.cancels else go()
+
+
+device("event_of_few_members")(EventOfFewMembers)
+device("event_of_few_members_and_cancels_nothing")(partial(EventOfFewMembers, cancels=False))
 
 
 class FlushesNoReceives(Disturbance):

@@ -21,10 +21,13 @@ from mkeyspec.device.model.transfer import SUCCESS, Transfer
 from mkeyspec.device.protocol import (
     CompareSwap,
     Completion,
+    Dek,
+    DekAttr,
     FetchAdd,
     Memcpy,
     Memory,
     Mkey,
+    Pd,
     Qp,
     QpAttributes,
     QpPair,
@@ -32,6 +35,7 @@ from mkeyspec.device.protocol import (
     Send,
     Sge,
     Side,
+    SignatureError,
     WorkRequest,
     Write,
 )
@@ -61,24 +65,64 @@ class NewQps(Model):
 
 
 class TwoNics(Model):
-    """Each end is a NIC of its own: numbers of QPs and keys are those of two name spaces, and cross."""
+    """Each end is a NIC of its own: numbers of QPs, keys and handles are those of two name spaces, and cross."""
 
     def _empty(self) -> None:
         self._indices = {"owner": 0x1A0, "peer": 0x1A0}
         self._numbers = {"owner": 0x101, "peer": 0x100}
+        self._objects: dict[tuple[type, Side, int], Any] = {}
         super()._empty()
 
-    def memory(self, side: Side, *arguments: Any, **options: Any) -> Memory:
-        self._index = self._indices[side]
-        made = super().memory(side, *arguments, **options)
-        self._indices[side] = self._index
-        return made
+    def _give(self, made: Any) -> Any:
+        number = sum((kind, side) == (type(made), made.side) for kind, side, _ in self._objects)
+        self._objects[type(made), made.side, number] = made
+        return replace(made, handle=number)
 
-    def mkey(self, side: Side, **options: Any) -> Mkey:
+    def _own(self, given: Any) -> Any:
+        return None if given is None else self._objects[type(given), given.side, given.handle]
+
+    def pd(self, side: Side) -> Pd:
+        return self._give(super().pd(side))  # type: ignore[no-any-return]
+
+    def memory(self, side: Side, length: int, *, pd: Pd | None = None, **options: Any) -> Memory:
         self._index = self._indices[side]
-        made = super().mkey(side, **options)
+        made = super().memory(side, length, pd=self._own(pd), **options)
         self._indices[side] = self._index
-        return made
+        return self._give(made)  # type: ignore[no-any-return]
+
+    def write(self, memory: Memory, *arguments: Any) -> None:
+        super().write(self._own(memory), *arguments)
+
+    def read(self, memory: Memory, *arguments: Any) -> Any:
+        return super().read(self._own(memory), *arguments)
+
+    def mkey(self, side: Side, *, pd: Pd | None = None, **options: Any) -> Mkey:
+        self._index = self._indices[side]
+        made = super().mkey(side, pd=self._own(pd), **options)
+        self._indices[side] = self._index
+        return self._give(made)  # type: ignore[no-any-return]
+
+    def retag(self, mkey: Mkey, tag: int) -> Mkey:
+        made = super().retag(self._own(mkey), tag)
+        self._objects[Mkey, mkey.side, mkey.handle] = made
+        return replace(made, handle=mkey.handle)
+
+    def destroy(self, mkey: Mkey) -> None:
+        super().destroy(self._own(mkey))
+
+    def mkey_check(self, mkey: Mkey) -> SignatureError | None:
+        return super().mkey_check(self._own(mkey))
+
+    def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
+        own: list[Any] = [replace(one, mkey=self._own(one.mkey)) if hasattr(one, "mkey") else one for one in requests]
+        return super().post(qp, own, abort=abort)
+
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
+        attr = None if attr is None else replace(attr, pd=self._own(attr.pd))
+        return super().dek(key, keytag, attr)
+
+    def qp_pair(self, attributes: QpAttributes) -> QpPair:
+        return super().qp_pair(replace(attributes, pd=self._own(attributes.pd)))
 
     def _end(self, side: Side, attributes: QpAttributes, rooms: Room) -> Queue:
         queue = super()._end(side, attributes, rooms)

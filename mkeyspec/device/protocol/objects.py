@@ -1,4 +1,7 @@
-"""Handles of the objects of a device: protection domains, buffers, mkeys, QP pairs, DEKs."""
+"""Handles of the objects of a device: protection domains, buffers, mkeys, QP pairs, DEKs.
+
+A handle is that of one object of its class and its end. That of a QP is of one QP of both ends: an event names it.
+"""
 
 from __future__ import annotations
 

@@ -150,10 +150,10 @@ class OverlapsBuffers(Model):
         return replace(made, addr=made.addr >> 20 << 20 | misaligned)
 
 
-class HasOneNumber(Model):
+class HasOneHandle(Model):
     def qp_pair(self, attributes: QpAttributes) -> QpPair:
         made = super().qp_pair(attributes)
-        return replace(made, peer=replace(made.peer, number=made.owner.number))
+        return replace(made, peer=replace(made.peer, handle=made.owner.handle))
 
 
 class HasOneDct(Model):
