@@ -64,8 +64,11 @@ def test_a_run_in_which_no_row_needs_it_is_no_success_either(project: Project, w
     arguments = ["cases", "--device-profile=p.toml", "--require=memcpy", "--require=crypto", "-k", "plain", *workers]
     done = project.mkeyspec("run", *arguments)
     assert done.code == 1
-    assert "1 passed, 0 failed" in last_line(done)
-    assert "error[MKS2009]: the device lacks memcpy, which --require names" in done.out
+    assert "1 passed, 1 failed (1 MKS2009)" in last_line(done)
+    assert "error[MKS2009]: the device lacks memcpy, which --require names; no row that was run needs it" in done.out
+    said = project.mkeyspec("report", "text").out
+    assert "1 passed, 1 error" in said
+    assert "MKS2009" in said
     assert project.pytest(*arguments).code == 1
 
 
