@@ -170,5 +170,6 @@ def test_a_statement_that_means_both_escapes_hides_no_later_one() -> None:
             accepted or rejected at complete
         record errno = c.errno
         configure k {{ layout list(m); {both} }}
+        expect m == fill(0, 520)
         """)
     assert [one.code for one in found if one.severity == "warning"] == ["MKS0621"]
