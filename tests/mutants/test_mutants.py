@@ -15,7 +15,7 @@ import pytest
 from tests.mutants import reach, swap
 from tests.mutants.c_source import CSource
 from tests.mutants.child import Died, TimedOut, alarm, forked
-from tests.mutants.modules import modules
+from tests.mutants.modules import modules, wider
 from tests.mutants.mutant import ROOT, Mutant, Source, meaning, sample
 from tests.mutants.survivors import survivors
 
@@ -208,6 +208,8 @@ def test_each_module_has_its_tests() -> None:
     for module in modules().values():
         assert module.tests
         assert [test for test in module.tests if not (ROOT / test.partition("::")[0]).exists()] == []
+        assert [test for test in wider(module.path) if not (ROOT / test).exists()] == []
+    assert {module.package for module in modules().values() if wider(module.path)} == set(MUTATED[2:])
 
 
 def test_an_entry_is_whole() -> None:
