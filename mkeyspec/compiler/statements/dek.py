@@ -172,11 +172,14 @@ def _check_import(context: Context, step: plan.Dek, mask: int, by_but: bool) -> 
             "dek_login", message, step, "comp_mask", by_but=by_but, definite=definite, help="`login` before it"
         )
         return
-    size_forced = any(member == "key_size" for member, _ in step.but)
+    # A size outside the enum is a broken rule of its own: how many bytes are unwrapped is then nobody's.
+    size, _ = overridden(step.but, "key_size", KEY_BYTES.index(step.key.length) if _fits(step) else 0)
+    in_enum = size is not None and size < len(KEY_BYTES)
+    other_size = in_enum and _fits(step) and size != KEY_BYTES.index(step.key.length)
     if not mask and not step.wrapped:
         message = "under the login session the key is wrapped, and this one is not"
         context.broken("dek_wrapped", message, step, "comp_mask", by_but=by_but)
-    elif exists and step.wrapped and (step.damaged is not None or size_forced):
+    elif exists and step.wrapped and (step.damaged is not None or other_size):
         message = "a wrapped key whose bytes were changed does not unwrap"
         context.broken("dek_wrapped", message, step, "damaged" if step.damaged is not None else "key_size", by_but=True)
     elif step.wrapped is False or (step.wrapped and step.login is None and mask):

@@ -373,6 +373,9 @@ TRIALS = (
     Trial("dek_wrapped", (LOGIN,), dek(wrapped=True, but=(("key_size", 1),)), dek(wrapped=True)),
     Trial("dek_wrapped", (LOGIN,), dek(but=(("comp_mask", 0),)), dek()),
     Trial(
+        "dek_key_size", (LOGIN,), dek(wrapped=True, but=(("key_size", 2),)), dek(wrapped=True, but=(("key_size", 0),))
+    ),
+    Trial(
         "dek_query_login",
         (LOGIN, dek(wrapped=True), plan.Dek(at(), "e", Fill(1, 32)), plan.Logout(at())),
         plan.Query(at(), "d", READY),
