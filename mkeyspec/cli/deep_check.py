@@ -92,7 +92,7 @@ ASSUMPTIONS = (
         "lost_peers",
         "a request without an answer is given up before the deadline",
         "such rows time out: give a longer --deadline",
-        ("posting/dc.mks::an_address_of_nobody[op=write,number=other_key]",),
+        ("posting/dc.mks::an_address_of_nobody[op=write,number=other_key,ahead=0,behind=1]",),
     ),
     Assumption(
         "streams",
@@ -104,7 +104,7 @@ ASSUMPTIONS = (
         "failed_copies",
         "a memcpy beyond its keys fails and stays within them",
         "the largest length can't be tried",
-        ("posting/memcpy.mks::memcpy_of_the_largest_length",),
+        ("posting/memcpy.mks::memcpy_of_the_largest_length[lead=0,behind=0]",),
     ),
 )
 
