@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from mkeyspec.plugin.session_failure import fail_session
+
 NOT_CLOSED: pytest.StashKey[str] = pytest.StashKey()
 """In the config's stash of the process that had the device open: the text of the failure."""
 _KEY = "mkeyspec not closed"
@@ -33,19 +35,8 @@ class NotClosed:
         config = session.config
         self._texts[config.stash.get(NOT_CLOSED, "")] = None
         for text in filter(None, self._texts):
-            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
             device = config.getoption("--device")
-            failed = pytest.TestReport(
-                nodeid=f"{device}::MKS2207",
-                location=(device, 0, "MKS2207"),
-                keywords={},
-                outcome="failed",
-                longrepr=text,
-                when="call",
-            )
-            failed.__dict__.update(of_case=True, verdict="error")  # not of a row
-            config.hook.pytest_runtest_logreport(report=failed)
+            fail_session(session, f"{device}::MKS2207", (device, 0, "MKS2207"), text)
 
 
 def register(config: pytest.Config) -> None:

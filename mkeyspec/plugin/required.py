@@ -1,6 +1,7 @@
 """`--require NAME`: a capability that the device must have.
 
-Rows that need it and lack it fail (MKS2009). A session in which no row needs it fails by itself.
+Rows that need it and lack it fail (MKS2009). A session in which no row needs it fails by itself; so does one in which
+a row fails for another name only.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from mkeyspec.plugin.row_report import ATTRIBUTE
+from mkeyspec.plugin.session_failure import fail_session
 
 
 class Required:
@@ -18,29 +20,25 @@ class Required:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(dict.fromkeys(names))
         self._lacking: dict[str, None] = {}
-        self._told = False
-        """A row has failed for it."""
+        self._failed: set[str] = set()
+        """The ids of rows."""
+        self._told: set[str] = set()
+        """Those for which a row has failed."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        device = (getattr(report, ATTRIBUTE, None) or {}).get("device")
+        if report.failed:
+            self._failed.add(report.nodeid)
+        row = getattr(report, ATTRIBUTE, None) or {}  # of the row's last report
+        device = row.get("device")
         if device is not None:
             self._lacking.update(dict.fromkeys(name for name in self.names if name not in device["offers"]))
-        self._told = self._told or (report.failed and "MKS2009" in report.longreprtext)
+        if row.get("code") == "MKS2009" and report.nodeid in self._failed:  # no waiver excuses it
+            self._told.update(row["message"].removeprefix("the device lacks ").split(", "))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if not self._lacking or self._told:
+        names = ", ".join(name for name in self._lacking if name not in self._told)
+        if not names:
             return
-        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        names = ", ".join(self._lacking)
-        failed = pytest.TestReport(
-            nodeid="--require::MKS2009",
-            location=("--require", 0, "MKS2009"),
-            keywords={},
-            outcome="failed",
-            longrepr=f"error[MKS2009]: the device lacks {names}, which --require names; no row that was run needs it",
-            when="call",
-        )
-        failed.__dict__.update(of_case=True, verdict="error")  # not of a row
-        session.config.hook.pytest_runtest_logreport(report=failed)
+        text = f"error[MKS2009]: the device lacks {names}, which --require names; no row that was run needs it"
+        fail_session(session, "--require::MKS2009", ("--require", 0, "MKS2009"), text)

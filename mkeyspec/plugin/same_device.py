@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mkeyspec.plugin.row_report import ATTRIBUTE
+from mkeyspec.plugin.session_failure import fail_session
 
 NAME = "mkeyspec-same-device"
 
@@ -42,18 +43,7 @@ class SameDevice:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         for worker, text in self._texts.items():
-            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            failed = pytest.TestReport(
-                nodeid=f"{worker}::MKS2014",
-                location=(worker, 0, "MKS2014"),
-                keywords={},
-                outcome="failed",
-                longrepr=text,
-                when="call",
-            )
-            failed.__dict__.update(of_case=True, verdict="error")  # not of a row
-            session.config.hook.pytest_runtest_logreport(report=failed)
+            fail_session(session, f"{worker}::MKS2014", (worker, 0, "MKS2014"), text)
 
 
 def differences(known: dict[str, Any], about: dict[str, Any]) -> Iterator[str]:

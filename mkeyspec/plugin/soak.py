@@ -19,6 +19,7 @@ from mkeyspec.plugin.evidence import Port, begin_row, port_of
 from mkeyspec.plugin.leaks import Leak, Measure, leaks, measure, shown
 from mkeyspec.plugin.option_values import read_choice
 from mkeyspec.plugin.quarantine import quarantined
+from mkeyspec.plugin.session_failure import fail_session
 from mkeyspec.plugin.watchdog import watched
 
 NAME = "mkeyspec-soak"
@@ -115,14 +116,10 @@ class Soak:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         for leak in self._leaks:
-            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
             device = self.config.getoption("--device")
             text = f"error[MKS2208]: the soak found a leak: {leak}, in {self._rows} rows"
             name = f"MKS2208 {leak.name}"
-            failed = pytest.TestReport(f"{device}::{name}", (device, 0, name), {}, "failed", text, "call")
-            failed.__dict__.update(of_case=True, verdict="error")  # not of a row
-            self.config.hook.pytest_runtest_logreport(report=failed)
+            fail_session(session, f"{device}::{name}", (device, 0, name), text)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._measures:

@@ -16,6 +16,7 @@ import pytest
 
 from mkeyspec.files.toml_places import TomlError
 from mkeyspec.plugin.compilation import Outcome
+from mkeyspec.plugin.session_failure import fail_session
 from mkeyspec.run.marks import case_of
 from mkeyspec.run.verdict import CaseFailed, Verdict
 
@@ -199,21 +200,13 @@ class Unneeded:
                 self._fail(session, place, first["text"])
 
     def _fail(self, session: pytest.Session, place: str, text: str) -> None:
-        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         file, _, line = place.rpartition(":")
-        failed = pytest.TestReport(
-            nodeid=f"{place}::MKS2303",
-            location=(file, int(line) - 1, "MKS2303"),
-            keywords={},
-            outcome="failed",
-            longrepr=f"{place}: error[MKS2303]: departure not seen: every row of this waiver went well\n"
+        said = (
+            f"{place}: error[MKS2303]: departure not seen: every row of this waiver went well\n"
             f"    waiver    {text}\n"
-            "    fix       take it out of the file, or narrow its `rows`, `firmware` or `versions`",
-            when="call",
+            "    fix       take it out of the file, or narrow its `rows`, `firmware` or `versions`"
         )
-        failed.__dict__.update(of_case=True)  # not of a row
-        self.config.hook.pytest_runtest_logreport(report=failed)
+        fail_session(session, f"{place}::MKS2303", (file, int(line) - 1, "MKS2303"), said, "unseen")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for rows in self.rows.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -44,6 +44,8 @@ from tests.quality.subject import PROFILE, ROOT, Bench, rows
 GRANTED = re.compile(r"\.max_(entries|inline_data)")
 """What the text of a case calls a number that the device granted."""
 
+_Made = TypeVar("_Made", Pd, Memory, Mkey)
+
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = (
     int(one) for one in (Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ)
 )
@@ -73,7 +75,7 @@ class TwoNics(Model):
         self._objects: dict[tuple[type, Side, int], Any] = {}
         super()._empty()
 
-    def _give(self, made: Any) -> Any:
+    def _give(self, made: _Made) -> _Made:
         number = sum((kind, side) == (type(made), made.side) for kind, side, _ in self._objects)
         self._objects[type(made), made.side, number] = made
         return replace(made, handle=number)
@@ -82,13 +84,13 @@ class TwoNics(Model):
         return None if given is None else self._objects[type(given), given.side, given.handle]
 
     def pd(self, side: Side) -> Pd:
-        return self._give(super().pd(side))  # type: ignore[no-any-return]
+        return self._give(super().pd(side))
 
     def memory(self, side: Side, length: int, *, pd: Pd | None = None, **options: Any) -> Memory:
         self._index = self._indices[side]
         made = super().memory(side, length, pd=self._own(pd), **options)
         self._indices[side] = self._index
-        return self._give(made)  # type: ignore[no-any-return]
+        return self._give(made)
 
     def write(self, memory: Memory, *arguments: Any) -> None:
         super().write(self._own(memory), *arguments)
@@ -100,7 +102,7 @@ class TwoNics(Model):
         self._index = self._indices[side]
         made = super().mkey(side, pd=self._own(pd), **options)
         self._indices[side] = self._index
-        return self._give(made)  # type: ignore[no-any-return]
+        return self._give(made)
 
     def retag(self, mkey: Mkey, tag: int) -> Mkey:
         made = super().retag(self._own(mkey), tag)

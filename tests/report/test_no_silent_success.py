@@ -72,6 +72,18 @@ def test_a_run_in_which_no_row_needs_it_is_no_success_either(project: Project, w
     assert project.pytest(*arguments).code == 1
 
 
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "xdist"])
+def test_a_row_that_fails_for_one_of_them_does_not_hide_another(project: Project, workers: list[str]) -> None:
+    project.put("p.toml", 'without = ["memcpy", "qp.dci"]\n')
+    required = ["--device-profile=p.toml", "--require=memcpy", "--require=qp.dci"]
+    done = project.mkeyspec("run", "cases", *required, *workers)
+    assert done.code == 1
+    assert "1 passed, 2 failed (2 MKS2009)" in last_line(done)
+    assert "error[MKS2009]: the device lacks qp.dci, which --require names; no row that was run needs it" in done.out
+    project.put("cases/a.mks", NEEDS.replace("needs memcpy", "needs memcpy, qp.dci"))
+    assert "1 passed, 1 failed (1 MKS2009)" in last_line(project.mkeyspec("run", "cases", *required, *workers))
+
+
 def test_a_capability_that_no_device_has(project: Project) -> None:
     done = project.mkeyspec("run", "cases", "--require", "memcopy")
     assert done.code == 2

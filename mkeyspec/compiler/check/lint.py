@@ -34,7 +34,7 @@ def lint_case(rows: Sequence[plan.Row], verifies: tuple[str, ...], span: Span, d
             "this case observes nothing",
             span,
             notes=(Note("only that its steps succeed, and that nothing else changes"),),
-            help="expect …, check …, or a claim",
+            help="expect …, check …, or a claim of one outcome; where it is open, `allow MKS0602` with the reason",
         )
     check_same(rows, diagnostics)
     check_masks(rows, verifies, diagnostics)
