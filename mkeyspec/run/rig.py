@@ -65,7 +65,7 @@ class Rig:
         self.values = values
         self.calls = calls
         self.rules = rules
-        self.around = around if around is not None else Surroundings()
+        self.around = around if around is not None else Surroundings(device)
         self.verdict = Verdict()
         self.doubts = Doubts()
         self.capabilities, self._info = _told_by(device)

@@ -24,23 +24,40 @@ would end the interpreter or, as pytest's own `skip` and `xfail`, a test: the re
 class Surroundings:
     """Of a run on a device."""
 
+    def __init__(self, device: object = None) -> None:
+        # Not inherited: what changes a class of devices may be late.
+        self.immediate = vars(type(device)).get("immediate", False)
+
     missing: tuple[type[NotRecorded], ...] = ()
     """NotRecorded where a recording answers. Raised by a device it is a failure as any other."""
+
+    immediate = False
+    """Whether all that the device ever does is done when its call returns. Then nothing is waited for: each wait puts
+    the clock forward."""
+
+    ahead = 0.0
+    """So many seconds the clock was put forward."""
 
     own = False
     """Whether the call under way is the rig's own: it depends on what came, not on the steps alone."""
 
     def now(self) -> float:
         """Seconds of a clock that only advances."""
-        return monotonic()
+        return monotonic() + self.ahead
 
     def pause(self, seconds: float) -> None:
         """Between two looks of a wait for something."""
-        sleep(seconds)
+        self._wait(seconds)
 
     def rest(self, seconds: float) -> None:
         """Between two looks of a wait until nothing new comes."""
-        sleep(seconds)
+        self._wait(seconds)
+
+    def _wait(self, seconds: float) -> None:
+        if self.immediate:
+            self.ahead += seconds
+        else:
+            sleep(seconds)
 
     def ran_out(self) -> None:
         """A wait for something has ended at its deadline."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -20,12 +21,14 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Device, Refused
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.rig import Rig
+from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Blocked, CaseFailed, CaseInfo
 from mkeyspec.value.layout import Interleaved, List, Part
 from tests.quality.tap import Disturbance, Record, Tap
 from tests.shipped import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 GUARD = 64
 """Bytes of guard on either side of a buffer, inside its MR (docs/language.md, Objects)."""
 PROFILE = Profile()
@@ -77,7 +80,10 @@ def rows(
     """The rows of all cases below `paths` whose id matches the pattern or has it in it; `most` drawn of each case, with
     `each` from those that have each value of each `for`."""
     found: list[Row] = []
-    for path in sorted(one for root in paths for one in ([root] if root.is_file() else root.rglob("*.mks"))):
+    files = sorted(one for root in paths for one in ([root] if root.is_file() else root.rglob("*.mks")))
+    for path in files if WORKER % 2 else reversed(files):
+        compiled(path)  # two workers begin at both ends, and find the other half done
+    for path in files:
         suite = compiled(path)
         for case in suite.cases:
             whole = [Row(suite.source, case, row, turn) for turn, row in enumerate(case.rows)]
@@ -137,7 +143,12 @@ class Bench:
     def _run(self, row: Row, disturbance: Disturbance | None, keep: bool, slow: bool) -> Outcome:
         tap = Tap(self.make(), disturbance, keep=keep)
         rig = Rig(
-            tap, self.profile, self.expectations, deadline=self.patience if slow else self.deadline, rules=LiveRules
+            tap,
+            self.profile,
+            self.expectations,
+            deadline=self.patience if slow else self.deadline,
+            rules=LiveRules,
+            around=Surroundings(tap.device) if disturbance is None else None,
         )
         case, steps = row.case, row.row.steps
         info = CaseInfo(row.id, row.source, case.verifies, row.row.needs, None, case.at, case.isolated)

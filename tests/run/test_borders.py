@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mkeyspec.run import distinct
+from mkeyspec.device.model.device import Model
+from mkeyspec.run import distinct, surroundings
 from mkeyspec.run.buffer import Beyond, inside
 from mkeyspec.run.case_state import Less
 from mkeyspec.run.drawing import WIDEST, Cell, Drawing
@@ -73,6 +74,21 @@ def test_a_rest_takes_its_time() -> None:
         began = monotonic()
         wait(0.01)
         assert monotonic() - began >= 0.01
+
+
+def test_nothing_is_waited_for_on_a_device_that_is_immediate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "sleep", lambda seconds: pytest.fail(f"slept for {seconds} s"))
+    around = Surroundings(Model())
+    began = around.now()
+    around.rest(5.0)
+    around.pause(5.0)
+    assert around.now() - began >= 10
+
+
+def test_a_changed_model_may_be_late() -> None:
+    """A class of devices that inherits from the model says nothing of itself."""
+    assert not Surroundings(type("Late", (Model,), {})()).immediate
+    assert not Surroundings(object()).immediate
 
 
 @pytest.mark.parametrize("size", range(2, 40, 3))

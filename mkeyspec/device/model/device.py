@@ -69,6 +69,9 @@ LONGEST_MEMORY = 1 << 30
 class Model(LoginCalls):
     """A `protocol.Device`. One instance is one fixture; nothing is shared between instances."""
 
+    immediate = True
+    """A call does all that follows from it before it returns (`mkeyspec.run.surroundings`)."""
+
     def __init__(self, profile: Profile | None = None, parts: Parts = PARTS) -> None:
         self.profile = profile if profile is not None else Profile()
         self.parts = parts
