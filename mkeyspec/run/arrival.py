@@ -11,8 +11,8 @@ from mkeyspec.plan import At
 from mkeyspec.run import drain, expectations, observe
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import ANY, WHOLE, moves
-from mkeyspec.run.dependence import Touched, touched
+from mkeyspec.run.culprits import ANY, WHOLE
+from mkeyspec.run.dependence import Touched
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.verdict import Failure
 
@@ -59,7 +59,7 @@ def of_requests(state: CaseState, step: plan.Step, own: End) -> Failure | None:
     written = {at for end in ends if inline or several or end is not own for at in end.unheard()}
     if not written:
         return None
-    entries = list(touched(state.taken))
+    entries = state.followed.touched()
     apart = own.unheard() if several else set()
     last = len(state.taken) - 1
     mine = [one for number, one in entries if number == last]
@@ -93,7 +93,7 @@ def _meet(some: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def _writers(state: CaseState, names: set[str]) -> set[At]:
-    return {one.at for _, one in touched(state.taken) if one.writes & names or ANY in one.writes}
+    return {one.at for _, one in state.followed.touched() if one.writes & names or ANY in one.writes}
 
 
 def _to_these_bytes(state: CaseState, step: Look, writers: set[At]) -> set[At]:
@@ -109,7 +109,7 @@ def _to_these_bytes(state: CaseState, step: Look, writers: set[At]) -> set[At]:
     looks = [(part.name, *(part.bounds() or (0, WHOLE))) for part in parts]
     return {
         entry.at
-        for _, entry in moves(state.taken)
+        for _, entry in state.followed.moves()
         if entry.at in writers
         for name, start, end in entry.written
         if any(name in (seen, ANY) and start < first + length and first < end for seen, first, length in looks)

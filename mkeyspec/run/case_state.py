@@ -17,6 +17,7 @@ from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.course import Course
 from mkeyspec.run.endpoint import End, OpenReceive, Pair
 from mkeyspec.run.evidence import Due, Event, Use
+from mkeyspec.run.followed import Followed
 from mkeyspec.run.label import Label, Unobserved
 from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Failure
@@ -206,6 +207,7 @@ class CaseState:
         """Whether a statement has failed: what is left over at the end may follow from it."""
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
+        self.followed = Followed(self.taken)
         self.exact: dict[int, Step] = {}
         """By number, steps with the live numbers that they were carried out with."""
         self._canary = crc32(case_id.encode()) & 0xFFFF

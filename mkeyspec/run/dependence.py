@@ -44,15 +44,9 @@ def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:
     return bool(some & others) or (ANY in some and bool(others)) or (ANY in others and bool(some))
 
 
-def touched(steps: Sequence[plan.Step]) -> Iterator[tuple[int, Touched]]:
-    """What the requests of these steps access, each with the number of its step."""
-    walk = _Walk(steps)
-    for number, step in enumerate(steps):
-        for entry in walk.take(step):
-            yield number, entry
+class Walk:
+    """Follows the steps of a case."""
 
-
-class _Walk:
     def __init__(self, steps: Sequence[plan.Step]) -> None:
         self.reach = MkeyReach(steps)
         self.receives: dict[tuple[str | None, bool], list[frozenset[str]]] = {}

@@ -19,7 +19,7 @@ from mkeyspec.device.protocol import Side
 from mkeyspec.plan import At, Step, options_of
 from mkeyspec.run import marker, wait
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.dependence import Touched, meet, touched
+from mkeyspec.run.dependence import Touched, meet
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import ANSWERED, Due
 from mkeyspec.run.verdict import Failure
@@ -87,7 +87,7 @@ def rest(state: CaseState, at: At, looks: Sequence[Touched], own: End | None = N
     ends = [end for end in ends if inline or _may_overtake(end, own)]
     if not ends:
         return None
-    last, entries = len(state.taken) - 1, list(touched(state.taken))
+    last, entries = len(state.taken) - 1, state.followed.touched()
     those = {one.at for _, one in entries if one.at != at and any(meet(one, look) for look in looks)}
     apart = {
         (one.at, one.stream)
@@ -155,7 +155,7 @@ def rest_for(state: CaseState, step: Step, own: End) -> Failure | None:
     if not any(end.send or end.other.recv for end in ends):
         return None
     last = len(state.taken) - 1
-    return rest(state, step.at, [one for number, one in touched(state.taken) if number == last], own)
+    return rest(state, step.at, [one for number, one in state.followed.touched() if number == last], own)
 
 
 def rest_late(state: CaseState, step: Step, own: End) -> Failure | None:
@@ -165,7 +165,7 @@ def rest_late(state: CaseState, step: Step, own: End) -> Failure | None:
     late = {due.at: due.opcode for due in own.send if due.opcode in LATE and not due.over}
     if not late or own.drained or own.broken or own.pair.failed:
         return None
-    last, entries = len(state.taken) - 1, list(touched(state.taken))
+    last, entries = len(state.taken) - 1, state.followed.touched()
     ordered = {
         one.at: one.opcode in ANSWERED for one in takewhile(lambda one: not options_of(one).fence, step.posted())
     }

@@ -121,7 +121,7 @@ class Rulings:
         if not plan.is_rejection(outcome) or outcome.rule not in BEFORE_THE_FIRST_BYTE:
             return
         last = len(self.state.taken) - 1
-        for number, entry in culprits.moves(self.state.taken):
+        for number, entry in self.state.followed.moves():
             if number == last and entry.in_one:
                 for due in self.state.course.stopped_by(entry.at):
                     due.unmoved = True
