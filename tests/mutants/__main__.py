@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import os
 import random
 import sys
 from collections import Counter
@@ -20,6 +21,7 @@ from tests.mutants.mutant import listed_mutants, sample
 from tests.mutants.python import Broken, judge
 from tests.mutants.survivors import Survivor, survivors
 from tests.mutants.verdict import Verdict
+from tests.shipped import ANEW
 
 
 def chosen(paths: Iterable[str], patterns: Sequence[str], few: int | None, seed: int) -> list[str]:
@@ -50,6 +52,7 @@ def table(verdicts: Sequence[Verdict], known: Sequence[Survivor]) -> Iterator[st
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    os.environ[ANEW] = "1"  # a plan that was kept is not a mutant's
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--sample", type=int, default=100, help="how many mutants (default 100)")
     parser.add_argument("--seed", type=int, default=1, help="of the draw (default 1)")
