@@ -8,6 +8,9 @@ from mkeyspec.compiler.check.rules import RULES, BrokenRule
 from mkeyspec.compiler.check.state import AbstractMkey, AbstractState, QpState
 from mkeyspec.diagnostics.diagnostic import Note
 
+UNRELIABLE = frozenset({"uc", "ud"})
+"""QP types without acknowledgement: what the other end refuses it drops, and the request succeeds (IBTA 9.8.3)."""
+
 
 class Context:
     """A step compared with the rules. `found`: those that it breaks, in order; `state`: what holds before it.

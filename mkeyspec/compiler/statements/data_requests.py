@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.compiler.check import inline, mkey_state, transfer
-from mkeyspec.compiler.check.context import Context, count
+from mkeyspec.compiler.check.context import UNRELIABLE, Context, count, place
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.coercion import wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
@@ -33,6 +33,7 @@ from mkeyspec.compiler.statements.shape import (
     request_shape,
 )
 from mkeyspec.compiler.statements.statement import Request
+from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, is_known
 
@@ -73,42 +74,53 @@ def _check_send(context: Context, request: plan.Send) -> None:
 
 
 def _check_receive(context: Context, request: plan.Send) -> None:
-    """The receive that a SEND consumes must be large enough, in its buffers or mkeys."""
+    """The receive that a SEND consumes must be large enough, and each of its buffers and mkeys that the message reaches
+    must take its bytes, as it is when the message comes."""
     step = context.step
-    if not isinstance(step, plan.Post) or request.options.dct is not None:
+    if not isinstance(step, plan.Post):
         return
-    waiting = context.state.receive((step.qp, not step.peer))
-    into = None if waiting is None else waiting.into
-    length, room = plan.total(request.data), plan.total(into or ())
+    waiting = context.state.receive(context.state.receive_queue(step.qp, not step.peer))
+    length = plan.total(request.data)
     by_but = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
-    if into is None or by_but or not is_known(length) or not is_known(room):
+    if waiting is None or by_but or not is_known(length):
         return
-    if length > room:
+    reason = _told(context, request, waiting)
+    room = plan.total(waiting.into)
+    if is_known(room) and length > room:
         context.broken(
             "receive_room",
             f"{count(length, 'byte')} are sent, and the receive that they meet has room for {room}",
             request,
+            reason=reason,
         )
         return
-    use = plan.RECEIVE["recv"]
-    own = context.origin
+    if any(name == "length" for part in waiting.into for name, _ in part.but):
+        return
+    own, before = context.origin, len(context.found)
     context.origin = context.origin_of(waiting)
-    for part in into:
-        assert is_known(part.length)
+    for part in waiting.into:
+        if not is_known(part.length):
+            break
         here = min(part.length, length)
         length -= here
-        key = context.mkey(part.name)
-        if key is not None and key.layout is not None and not key.unknown and not part.but and here:
-            transfer.check_bounds(
-                context,
-                request,
-                part,
-                use,
-                key,
-                transfer.MkeyAccess(part.start, here, False),
-                transfer.memory_need(key, here),
-            )
+        if here:
+            transfer.check_part(context, waiting, plan.End(part, here, plan.RECEIVE["recv"]), not step.peer)
     context.origin = own
+    met = f"the `{request.name()}` at {place(request.at)} meets this receive"
+    for number, found in enumerate(context.found[before:], before):
+        note = Note(f"{met}; a claim is written there" if found.rule.phases else met)
+        context.found[number] = found._replace(notes=(*found.notes, note), reason=found.reason and reason)
+
+
+def _told(context: Context, request: plan.Send, waiting: plan.Recv) -> str:
+    """The class of the status that a refusal by the receive is judged by: that of the request which names an mkey, the
+    sender's before the receive's. The sender of an unreliable connection is not told (IBTA 9.8.3)."""
+
+    def names_mkey(parts: tuple[Part, ...]) -> bool:
+        return any(context.mkey(part.name) is not None for part in parts)
+
+    own = context.qp.type in UNRELIABLE or (names_mkey(waiting.into) and not names_mkey(request.data))
+    return "local_protection" if own else "remote_access"
 
 
 def _check_invalidated(context: Context, request: plan.Send) -> None:

@@ -92,6 +92,8 @@ KEYTAG = b"\7" * 8
 SECRET = (M, mkey(flags=CRYPTO), plan.Dek(at(), "d", Fill(1, 32), Fill(7, 8)))
 PEER = memory("w", peer=True)
 WRITE = plan.Write(at(), (part("k"),), part("w"))
+RECV_M, RECV_K = (plan.Recv(at(), (part(name),)) for name in "mk")
+SEND_W, SEND_NOTHING = (post(plan.Send(at(), parts), peer=True) for parts in ((part("w"),), ()))
 INLINE = plan.Options(signaled=True, inline=True)
 
 TRIALS = (
@@ -431,7 +433,7 @@ TRIALS = (
     ),
     Trial(
         "dct_on_other_qp",
-        (M, plan.Recv(at(), (part("m", 0, 8),), peer=True)),
+        (M, PEER, plan.Recv(at(), (part("w", 0, 8),), peer=True)),
         post(plan.Send(at(), (part("m", 0, 8),), options=plan.Options(dct="t"))),
         post(plan.Send(at(), (part("m", 0, 8),))),
     ),
@@ -484,6 +486,17 @@ TRIALS = (
         post(plan.Send(at(), (part("m", 0, 16), part("m", 0, 1)))),
         post(plan.Send(at(), (part("m", 0, 16),))),
     ),
+    Trial("access_right", (M, K, configure(access(2), listed()), PEER, RECV_K), SEND_W, SEND_NOTHING),
+    Trial("access_right", (memory(access=2), PEER, RECV_M), SEND_W, SEND_NOTHING),
+    Trial("foreign_pd", (memory(pd="p"), PEER, RECV_M), SEND_W, SEND_NOTHING),
+    Trial("foreign_pd", (memory(pd="p"), mkey(pd="p"), *OPEN[2:], PEER, RECV_K), SEND_W, SEND_NOTHING),
+    Trial("bad_lkey", (*OPEN, PEER, plan.Recv(at(), (part("k", lkey=0),))), SEND_W, SEND_NOTHING),
+    Trial(
+        "invalidated_key", (*OPEN, PEER, RECV_K, post(plan.Invalidate(at(), "k", "post_send"))), SEND_W, SEND_NOTHING
+    ),
+    Trial("destroyed_key", (*OPEN, PEER, RECV_K, plan.Destroy(at(), "k")), SEND_W, SEND_NOTHING),
+    Trial("no_layout", (K, PEER, RECV_K), SEND_W, SEND_NOTHING),
+    Trial("wrong_side", (PEER, plan.Recv(at(), (part("w"),))), SEND_W, SEND_NOTHING),
     Trial("beyond_buffer", (M, K), configure(listed(part("m", 8191, 2))), configure(listed(part("m", 8191, 1)))),
     Trial("beyond_buffer", (M, K), woven(4, 2048, 1), woven(4, 2047, 1)),
     Trial("unknown_state", (*PLAIN, abort(configuration(access(1)))), transmit(), configure(access(0))),
