@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.repro import calls, claims
 from mkeyspec.repro.language import Member, Statuses
 from mkeyspec.repro.program import Program
 from mkeyspec.repro.trace import Taken
+from mkeyspec.run import section_faults
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.outcomes import arrange, as_came
 from mkeyspec.value.live import is_known
@@ -116,6 +116,8 @@ def _errors(program: Program, call: calls.Came, taken: Taken, claim: plan.Claim,
     """The errors that are admitted, and whether success is."""
     got, profile, due = call.completion, program.subject.profile, call.due[0] if call.due else None
     names, entry = claims.statuses(claim, profile), _entry(program, call, taken)
+    if got.queue == "send" and section_faults.is_of_invalidation(claim):
+        names = list(section_faults.told(profile, invalidates=True))
     program.failed = program.failed or got.status != SUCCESS
     if entry is not None and "status" in entry:
         names = list(claims.class_of(str(entry["status"])))
@@ -124,9 +126,8 @@ def _errors(program: Program, call: calls.Came, taken: Taken, claim: plan.Claim,
     elif got.status == FLUSH:
         names = [FLUSH]
     elif due is not None and any(one.request is due for one in _received(taken)):
-        # The sender is told, or its request was acknowledged before (IBTA 9.7.5.2.8).
-        names = list(dict.fromkeys((*STATUS_CLASS["remote_access"], profile.status_receive_sender)))
-        return [("errors", program.statuses(names))]
+        # The sender is told, or its request was acknowledged before.
+        return [("errors", program.statuses(section_faults.told(profile, invalidates=False)))]
     else:
         return [("errors", Statuses((), True)), MUST_FAIL]
     return [("errors", program.statuses(names)), *([] if may_fail else [MUST_FAIL])]

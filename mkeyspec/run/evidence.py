@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.device.protocol import AsyncEvent, Completion, DcAddress
 from mkeyspec.plan import At
 
@@ -109,6 +110,13 @@ class Due(Entry):
     @property
     def failed(self) -> bool:
         return self.got is not None and self.got.status != SUCCESS
+
+    @property
+    def is_of_its_end(self) -> bool:
+        """Whether the status of a receive that failed is one of its own end. If its message invalidates a key, it may
+        be another one (X-OPEN-27)."""
+        own = (FLUSH, *STATUS_CLASS["local_protection"])
+        return self.got is not None and (self.got.status in own or self.invalidated is not None)
 
     @property
     def still(self) -> bool:

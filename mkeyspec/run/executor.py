@@ -38,6 +38,7 @@ from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.request import RequestBuilder
 from mkeyspec.run.ruling import Rulings
 from mkeyspec.run.section import Section
+from mkeyspec.run.section_faults import is_of_invalidation
 from mkeyspec.run.verdict import Failure, Verdict
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import NoValue, evaluate
@@ -262,6 +263,7 @@ class Executor:
         for outcome in plan.rejections((*step.claim, *known)):
             if outcome.phase == "completion":
                 done.breaking = done.breaking or outcome.requests
+        done.invalidates = is_of_invalidation(step.claim)
         if not self._rest_for(step, end):
             return
         if (listed or plan.may_be_rejected(step.claim)) and (failure := drain.before(state, end, step.at)) is not None:

@@ -59,11 +59,13 @@ class Attempt:
     """The failure of an earlier request that made this step fail."""
     listed: Sequence[Due] = ()
     """Completions in the order in which they came."""
+    of: str = ""
+    """Whose completion has the status `reason`, if it is of no request of the step: " (the receive at 9:5)"."""
 
     def describe(self) -> str:
         if self.phase is None:
             return "accepted"
-        return f"rejected at {self.phase} with {self.reason}"
+        return f"rejected at {self.phase} with {self.reason}{self.of}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +321,7 @@ def _disagree(attempt: Attempt, claim: Claim, profile: Profile, number: Number) 
             "MKS2003", at, f"`{what}` was {attempt.describe()}, and should be {expected}", tuple(details), True
         )
     if attempt.phase == "completion":
-        message = f"`{what}` completed with {attempt.reason}, and should succeed"
+        message = f"`{what}` completed with {attempt.reason}{attempt.of}, and should succeed"
         return Failure("MKS2005", at, message, tuple(details), True)
     message = f"`{what}` was rejected at {attempt.phase} with {attempt.reason}, and nothing claims it"
     return Failure("MKS2001", at, message, tuple(details), True)

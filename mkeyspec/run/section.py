@@ -39,6 +39,8 @@ class Section:
     """It was ended by ibv_wr_abort: nothing of it is posted."""
     breaking: tuple[int, ...] | None = None
     """An error completion is claimed: the requests that break a rule, () if they are unknown."""
+    invalidates: bool = False
+    """An error completion is claimed for an invalidation that the other end refuses, without a status."""
 
     @property
     def is_signaled(self) -> bool:

@@ -10,7 +10,8 @@ from copy import copy
 from dataclasses import replace
 
 from mkeyspec.abi.constants import STATUS_CLASS
-from mkeyspec.plan import ERROR, At, Entry
+from mkeyspec.device.profile.profile import Profile
+from mkeyspec.plan import ERROR, At, Claim, Entry, rejections
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit, unowed
 from mkeyspec.run.endpoint import ACKNOWLEDGED, End
@@ -18,6 +19,19 @@ from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.outcomes import Attempt, arrange, describe
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure
+
+
+def told(profile: Profile, *, invalidates: bool) -> tuple[str, ...]:
+    """The statuses at the sender of a message that the other end can't take, or whose invalidation it refuses: the
+    responder returns a NAK (IBTA 9.7.5.2.8)."""
+    point = profile.status_invalidate_sender if invalidates else profile.status_receive_sender
+    return tuple(dict.fromkeys((*STATUS_CLASS["remote_access"], point)))
+
+
+def is_of_invalidation(claim: Claim) -> bool:
+    """Whether an error completion is claimed, without a status, because the other end refuses an invalidation. Which of
+    the ends sees an error is open (X-OPEN-27)."""
+    return any(one.rule == "remote_invalidate_flag" and one.reason is None for one in rejections(claim))
 
 
 def failed_by(section: Section) -> Due | None:
@@ -98,16 +112,17 @@ def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
     """Whether everything before the failed request succeeded as it should, and nothing after it did."""
     what = section.what
     for due in () if section.listed is not None else section.dues:
-        if due is failed or due.got is None:
+        if due.got is None or (due is failed and not section.invalidates):
             continue
         status = due.got.status
-        if due is failed.request:
-            # A responder that can't take the message returns a NAK (IBTA 9.7.5.2.8).
-            told = (SUCCESS, *STATUS_CLASS["remote_access"], state.profile.status_receive_sender)
-            if status in told or section.end.pair.attributes.type not in ACKNOWLEDGED:
+        if due in (failed, failed.request):
+            names = told(state.profile, invalidates=section.invalidates)
+            if status in (SUCCESS, *names) or section.end.pair.attributes.type not in ACKNOWLEDGED:
                 continue
+            message = f"the other end refused the message of `{what}`, and its sender completed with {status}"
             want = " or ".join(STATUS_CLASS["remote_access"])
-        elif due.order < failed.order or _is_apart(section.end, due, failed):
+            return Failure("MKS2005", due.at, message, (("expected", want), ("got", describe(due.got))), True)
+        if due.order < failed.order or _is_apart(section.end, due, failed):
             if status == SUCCESS:
                 if (fault := misfit(due, section.what)) is not None:
                     return fault
@@ -117,9 +132,14 @@ def _around(state: CaseState, section: Section, failed: Due) -> Failure | None:
             want = FLUSH
         else:
             continue
-        message = f"around the failed request of `{section.what}` another completed with {status}"
+        message = f"around the failed request of `{what}` another completed with {status}"
         return Failure("MKS2005", due.at, message, (("expected", want), ("got", describe(due.got))), True)
     for due in section.far:
+        if due.request is failed and due.failed and not due.is_of_its_end:
+            assert due.got is not None
+            message = f"the receive that could not take the message of `{what}` completed with {due.got.status}"
+            details = (("expected", " or ".join(STATUS_CLASS["local_protection"])), ("got", describe(due.got)))
+            return Failure("MKS2005", due.at, message, details, True)
         if section.end.owes(due) and (due.got is None or due.got.status != SUCCESS):
             return misfit(due, what) if due.got is not None else late(state, section.end.other, due, what)
         behind = due.order > failed.order and not _is_apart(section.end, due, failed)

@@ -41,6 +41,8 @@ def completions(
     if failed is not None:
         assert failed.got is not None
         attempt.phase, attempt.reason = "completion", failed.got.status
+        if failed.receive is not None and not failed.receive.own:
+            attempt.of = f" (the receive at {failed.at})"
     attempt.earlier = earlier(section)
     attempt.fault = fault_of(state, section, failed) or far_alone(section, attempt, failed) or unsettled
     for due in (*section.dues, *section.far, *attempt.listed):
