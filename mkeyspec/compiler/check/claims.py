@@ -14,7 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mkeyspec import plan
+from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.compiler.check.allowed import allowed
+from mkeyspec.compiler.check.context import UNRELIABLE
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.rules import BrokenRule
 from mkeyspec.compiler.check.unchanged_members import overrides
@@ -130,8 +132,20 @@ def _nothing_certain(
     step: plan.Step,
     diagnostics: Diagnostics,
 ) -> None:
-    """MKS0502, unless a live value may break a rule, the claim allows success too, or it brings its own reason."""
-    if any(_matches(b, rejections) for b in broken) or len(rejections) < len(claim):
+    """MKS0502, unless a live value may break a rule, the claim allows success too, or it brings its own reason;
+    MKS0503, if nobody tells of the broken rule."""
+    matching = [b for b in broken if _matches(b, rejections)]
+    if any(not b.dropped for b in matching) or len(rejections) < len(claim):
+        return
+    if matching:
+        _never_told(
+            matching[0].rule.title,
+            Note(matching[0].message, matching[0].span),
+            rejections[0],
+            origin,
+            step,
+            diagnostics,
+        )
         return
     bare = [outcome for outcome in rejections if outcome.reason is None]
     if bare:
@@ -189,6 +203,29 @@ def _wrong_phase(
         notes=(Note(found.message, found.span),),
         help=f"rejected at {found.rule.phases[0]}",
         page=found.rule.reference,
+    )
+
+
+def check_told(claim: plan.Claim, qp_type: str, origin: Origin, step: plan.Step, diagnostics: Diagnostics) -> None:
+    """MKS0503, if all that is claimed are statuses which no request on a QP of this type ends with."""
+    rejections = plan.rejections(claim)
+    if qp_type not in UNRELIABLE or not rejections or len(rejections) < len(claim):
+        return
+    remote = {"remote_access", *STATUS_CLASS["remote_access"]}
+    if all(one.phase == "completion" and one.reason in remote for one in rejections):
+        _never_told(f"`{rejections[0].reason}` on a {qp_type} QP", None, rejections[0], origin, step, diagnostics)
+
+
+def _never_told(
+    what: str, note: Note | None, claimed: plan.Rejected, origin: Origin, step: plan.Step, diagnostics: Diagnostics
+) -> None:
+    diagnostics.error(
+        "MKS0503",
+        f"{what}: the other end drops what it refuses and tells nobody, so the request succeeds",
+        origin.get(claimed, "", step),
+        notes=() if note is None else (note,),
+        help="drop the claim, and say what the bytes are: `expect … == unchanged`; or use an rc QP",
+        page="IBTA volume 1, 9.8.3",
     )
 
 

@@ -48,11 +48,11 @@ class Context:
         The responder of an unreliable connection drops what it refuses, and the requester's completion is a success
         (IBTA 9.8.3). Such a rule has no effect there.
         """
-        if reason == "remote_access" and self.qp.type == "uc":
-            definite = False
+        dropped = reason == "remote_access" and self.qp.type in UNRELIABLE
         span = self.origin.get(thing, member, self.step if fallback is None else fallback)
         row = RULES[rule] if phases is None else RULES[rule]._replace(phases=phases)
-        self.found.append(BrokenRule(row, span, message, notes, help, by_but, definite, reason))
+        certain = definite and not dropped
+        self.found.append(BrokenRule(row, span, message, notes, help, by_but, certain, reason, dropped=dropped))
 
     def origin_of(self, earlier: plan.Step | None) -> Origin:
         """The origin of an earlier step, whose parts are looked at here."""

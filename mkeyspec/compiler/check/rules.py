@@ -243,6 +243,7 @@ class BrokenRule(NamedTuple):
     `definite`: False where a live value decides, or the pages leave it open.
     `reason`: the class of completion status (`constants.STATUS_CLASS`), for rules of the phase completion.
     `phases` of the rule, unless the step narrows them. `request`: which of a section of several, from 0.
+    `dropped`: the other end drops what breaks it, and the request succeeds.
     """
 
     rule: Rule
@@ -254,3 +255,4 @@ class BrokenRule(NamedTuple):
     definite: bool = True
     reason: str | None = None
     request: int | None = None
+    dropped: bool = False

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.claims import settle
+from mkeyspec.compiler.check.claims import check_told, settle
 from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.rules import BrokenRule
@@ -44,6 +44,7 @@ def check_step(
     broken = broken_by(state, step, origin) if check_effect(state, step, origin, diagnostics) else []
     claimed: plan.Claim | None = getattr(step, "claim", None)
     if claimed is not None and (broken or claimed):
+        check_told(claimed, state.qp(step.queue()[0]).type, origin, step, diagnostics)
         claim = settle(broken, claimed, origin, step, diagnostics, when_false)
         if claim is not claimed:
             step = cast("plan.Step", replace(cast("Any", step), claim=claim))
