@@ -83,6 +83,11 @@ class Course:
         """False only of what is known to have been refused or aborted."""
         return self._dues.get(at) != []
 
+    def was_cancelled(self, at: At) -> bool:
+        """Whether each request of this place has been cancelled for sure: it was carried out as a NOP."""
+        dues = self._dues.get(at)
+        return bool(dues) and all(due.cancelled and not due.doubtful for due in dues or ())
+
     def may_have_moved(self, at: At) -> bool:
         """Whether a request of this place may have moved a byte."""
         dues = self._dues.get(at)

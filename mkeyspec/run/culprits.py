@@ -178,7 +178,7 @@ class MkeyReach:
             case plan.Post():
                 refused = step.abort or plan.may_be_rejected(step.claim)
                 for request in step.requests:
-                    if self.course.was_posted(request.at):
+                    if self.course.was_posted(request.at) and not self.course.was_cancelled(request.at):
                         yield from self.request(request, step, refused)
             case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass

@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from mkeyspec import plan
 from mkeyspec.compiler.check.origin import Origin
+from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.evaluate import decide
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.eval.undecided import record_step
 from mkeyspec.compiler.statements import expect
 from mkeyspec.compiler.statements.capabilities import check_numbers, derived_needs, without
-from mkeyspec.compiler.statements.check_step import check_step
+from mkeyspec.compiler.statements.check_step import apply, check_step
 from mkeyspec.compiler.statements.queue_control import check_unreceived
 from mkeyspec.compiler.statements.queue_room import take_room
 from mkeyspec.compiler.statements.registry import lower
@@ -142,6 +143,9 @@ class Lowering(RowState):
         """Whether another need demands as much of that number. A need of 0 demands only that it is known."""
         others = [one for one in self.needs if isinstance(one, plan.Comparison) and one.live == need.live]
         return any(need.value == 0 or (one.operator == need.operator and one.value >= need.value) for one in others)
+
+    def apply(self, state: AbstractState, step: plan.Step) -> None:
+        apply(state, step)
 
     def tried(self, step: plan.Step) -> Diagnostics:
         found = Diagnostics()

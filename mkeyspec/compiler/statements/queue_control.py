@@ -11,7 +11,7 @@ from mkeyspec.compiler.eval.coercion import as_int, as_word, fault
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.int_width import fitting
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.statements import writes
+from mkeyspec.compiler.statements import held, writes
 from mkeyspec.compiler.statements.order import check_cancelled
 from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
@@ -126,6 +126,7 @@ def _cancel(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.state.ends[qp, False] = near._replace(met=tuple(one for one in near.met if one != number))
         row.unreceived = tuple(one for one in row.unreceived if (one.qp, one.id) != (qp, number))
         check_cancelled(row, qp, number, sentence.span)
+        held.cancel(row, qp, number)
         _forget_messages(row, qp)
         row.brought = ()
     step = plan.Cancel(sentence.at, number, qp, row.label(sentence, scope, claim), claim, known)

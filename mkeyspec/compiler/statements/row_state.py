@@ -81,6 +81,15 @@ class Unreceived(NamedTuple):
     fault: Fault
 
 
+class HeldBack(NamedTuple):
+    """`first`: the number of the first step whose requests may wait in a queue; `before`: the state before it; `gone`:
+    what was cancelled since, by the numbers of the step and of the request in its section."""
+
+    first: int
+    before: AbstractState
+    gone: frozenset[tuple[int, int]] = frozenset()
+
+
 class TurnState(NamedTuple):
     """A turn that is lowered, `span` of its `repeat`; `begin`: the number of steps before it, and before the first."""
 
@@ -108,6 +117,7 @@ class RowState(ABC):
         "entries",
         "first",
         "held",
+        "held_back",
         "lacks",
         "ledger",
         "moved",
@@ -146,6 +156,8 @@ class RowState(ABC):
         """By QP, what requests have written that signature pipelining may hold back until a `resume`."""
         self.brought: tuple[Brought, ...] = ()
         """What requests write, in order, and no statement has looked at since."""
+        self.held_back: dict[str | None, HeldBack] = {}
+        """By QP, what signature pipelining may hold back, and `cancel` take away."""
         self.unreceived: tuple[Unreceived, ...] = ()
         self.undecided = NOTHING
         """What depends on an outcome that the case leaves open."""
@@ -200,6 +212,10 @@ class RowState(ABC):
     @abstractmethod
     def add_expect(self, step: plan.Expect, span: Span) -> None:
         """Check an expectation and put it into the plan."""
+
+    @abstractmethod
+    def apply(self, state: AbstractState, step: plan.Step) -> None:
+        """Change `state` to what it is after `step`."""
 
     @abstractmethod
     def tried(self, step: plan.Step) -> Diagnostics:

@@ -9,7 +9,7 @@ from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState, may_be_refused
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.statements import writes
+from mkeyspec.compiler.statements import held, writes
 from mkeyspec.compiler.statements.claims import lines_of
 from mkeyspec.compiler.statements.order import SectionOrder
 from mkeyspec.compiler.statements.request_parts import flag
@@ -74,6 +74,8 @@ def _finish(
     label = row.label(sentence, scope, claim, None if abort else _shows(row, qp, requests, bool(claim)))
     waiting = [one.into for one in row.state.end(row.state.receive_queue(qp, not peer)).receives or ()]
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
+    if not (wait and all(one.options.signaled for one in requests)):
+        held.hold(row, qp, peer)
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
     if abort or plan.is_rejected(claim):

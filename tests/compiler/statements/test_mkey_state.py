@@ -114,3 +114,77 @@ def test_configuration_that_is_refused_at_completion_leaves_the_state_unknown() 
     refused = "configure k { layout list(more) } rejected at completion with local_protection\n"
     found = errors(BASE + refused + "transmit k[0 +: 512] by send")
     assert found[0].startswith("MKS0506 `k` is in an unknown state")
+
+
+# Requests that wait in a stopped queue ----------------------------------------------------------
+
+STOPS = """
+let d = crc32(ones) every 512
+memory src = flip(framed(counter(512), d), field_at(d, 0))
+memory m = random(512, seed=1)
+memory n = random(256, seed=2)
+peer memory w[512]
+qp q { sig_pipelining }
+mkey k { block_signature }
+mkey l { block_signature }
+configure k on q { layout list(src); signature { mem d } }
+configure l { access local_write | remote_read; layout list(m) }
+"""
+STOPPED = """
+post on q, nowait { write k[0 +: 512] to w, signaled, id 1; WAITS }
+await sq_drained on q
+check k is bad_guard, block 0
+"""
+AS_IT_WAS = "\nresume q\npoll q\ntransmit l by peer_read\nexpect wire == random(512, seed=1)"
+CHANGES = {
+    "access": "configure l, fence, id 2 { access 0 }",
+    "layout": "configure l, fence, id 2 { layout list(n) }",
+    "signature": "configure l, fence, id 2 { signature { wire d } }",
+    "mr_list": "mr_list l from [n], access 0, fence, id 2",
+    "invalidate": "invalidate l, fence, id 2",
+    "wr_post": "invalidate l by wr_post, fence, id 2",
+    "two": "invalidate l, fence, id 2; configure l, id 2 { layout list(n); access 0 }",
+}
+
+
+def stopped(waits: str) -> str:
+    return STOPS + STOPPED.replace("WAITS", waits)
+
+
+@pytest.mark.parametrize("waits", CHANGES.values(), ids=CHANGES)
+def test_what_is_cancelled_has_not_changed_the_key(waits: str) -> None:
+    assert errors(stopped(waits) + "cancel 2 on q" + AS_IT_WAS) == []
+    assert errors(stopped(waits) + "cancel 3 on q" + AS_IT_WAS) != []
+    assert errors(stopped(waits) + AS_IT_WAS) != []
+
+
+def test_of_several_only_the_cancelled_ones_have_not() -> None:
+    waits = "configure l, fence, id 2 { layout list(n) }; configure l, id 3 { access 0 }"
+    assert errors(stopped(waits) + "cancel 3 on q\nresume q\npoll q\ntransmit l by peer_read\nexpect wire == n") == []
+    refused = "\nresume q\npoll q\ntransmit l[0 +: 8] by peer_read rejected at completion with remote_access"
+    assert errors(stopped(waits) + "cancel 2 on q" + refused) == []
+    assert errors(stopped(waits) + "cancel 2 on q\ncancel 3 on q" + AS_IT_WAS) == []
+
+
+def test_what_was_done_meanwhile_stays_done() -> None:
+    meanwhile = "configure l { access 0 }\ncancel 2 on q\nresume q\npoll q\n"
+    refused = "transmit l by peer_read rejected at completion with remote_access"
+    assert errors(stopped(CHANGES["layout"]) + meanwhile + refused) == []
+    assert errors(stopped(CHANGES["layout"]) + meanwhile + "transmit l by send\nexpect wire == m") == []
+
+
+def test_what_is_posted_while_the_queue_stands_may_be_cancelled() -> None:
+    later = "post on q, nowait { invalidate l, fence, id 2 }\n"
+    assert errors(stopped("write m to w, fence, id 9") + later + "cancel 2 on q" + AS_IT_WAS) == []
+    assert errors(stopped("write m to w, fence, id 9") + later + "cancel 9 on q" + AS_IT_WAS) != []
+
+
+def test_requests_of_an_earlier_stop_have_been_carried_out() -> None:
+    again = "resume q\npoll q\nconfigure k on q { layout list(src); signature { mem d } }\n"
+    second = STOPPED.replace("WAITS", "write m to w, fence, id 2")
+    text = stopped("configure l, fence, signaled, id 2 { layout list(n) }") + again + second
+    assert errors(text + "cancel 2 on q\nresume q\npoll q\ntransmit l by peer_read\nexpect wire == n") == []
+
+
+def test_a_request_without_a_fence_may_have_left() -> None:
+    assert errors(stopped("configure l, id 2 { layout list(n) }") + "cancel 2 on q" + AS_IT_WAS) != []
