@@ -77,12 +77,6 @@ def _names(spans: Iterable[Span]) -> frozenset[str]:
     return frozenset(name for name, _, _ in spans)
 
 
-def reach(steps: Sequence[plan.Step], course: Course = UNKNOWN) -> tuple[Span, ...]:
-    """The bytes that the last of these steps may write."""
-    last = len(steps) - 1
-    return tuple(span for number, entry in moves(steps, course) if number == last for span in entry.written)
-
-
 def moves(steps: Sequence[plan.Step], course: Course = UNKNOWN) -> Iterator[tuple[int, Moved]]:
     """What these steps may have moved, each with the number of its step; with a `course`, without what is known to have
     moved nothing."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from mkeyspec import plan
 from mkeyspec.run import culprits
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.culprits import ANY, Span
@@ -37,24 +36,18 @@ class Extent:
         return mask if mask is not None else np.zeros(buffer.length, np.bool_)
 
     def add(self, state: CaseState, spans: Iterable[Span]) -> None:
-        for buffer, start, end in _resolve(state, spans):
+        for buffer, start, end in resolve(state, spans):
             mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
             mask[start:end] = True
 
-    def add_unseen(self, state: CaseState, steps: Sequence[plan.Step] | None = None) -> None:
-        """Add all bytes that some step may have written and that were not compared since. `steps`: the first ones
-        only."""
-        steps = state.taken if steps is None else steps
-        if state.exact:
-            steps = [state.exact.get(number, step) for number, step in enumerate(steps)]
-        for number, entry in culprits.moves(steps, state.course):
-            number = max(number, state.course.until(entry.at))
-            for buffer, start, end in _resolve(state, entry.written):
-                mask = self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))
-                mask[start:end] |= buffer.looked()[start:end] <= number
+    def add_mask(self, buffer: Buffer, mask: Mask) -> None:
+        """Add these bytes of a buffer."""
+        self._masks.setdefault(buffer.addr, np.zeros(buffer.length, np.bool_))[:] |= mask
 
 
-def _resolve(state: CaseState, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:
+def resolve(state: CaseState, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:
+    """The buffers and bytes of the case that these are: [start, end)."""
+    spans = list(spans)
     for buffer in state.all_buffers():
         key = key_of(state, buffer)
         for name, start, end in spans:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.device.protocol import DeviceLost
 from mkeyspec.plan.claim import lists
-from mkeyspec.run import culprits, outcomes, reset, section_faults, teardown_checks
+from mkeyspec.run import outcomes, reset, section_faults, teardown_checks
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.course import BEFORE_THE_FIRST_BYTE
 from mkeyspec.run.departures import Expectations
@@ -87,8 +87,7 @@ class Rulings:
             if attempt.phase == "completion" and end is not None:
                 end.pair.failed = f"the departure {ruling.departure} at {attempt.at}"
             self._untouched(attempt, done)
-            self.excused.add(state, culprits.reach(state.taken, state.course))
-            self.excused.add_unseen(state)  # those who would have looked are not run
+            self._excuse()
             return False
         if failure is not None:
             self.fail(failure)
@@ -105,6 +104,14 @@ class Rulings:
         if claimed and ruling.outcome is not None and ruling.outcome.succeeds():
             state.accepted.add(attempt.at)
         return True
+
+    def _excuse(self) -> None:
+        """Those who would have looked at the bytes so far are not run."""
+        state = self.state
+        moved = [entry for entry in state.written.by_last(state) if state.course.may_have_moved(entry.at)]
+        self.excused.add(state, (span for entry in moved for span in entry.written))
+        for buffer in state.all_buffers():
+            self.excused.add_mask(buffer, state.written.unseen(state, buffer))
 
     def _untouched(self, attempt: Attempt, done: Section | None) -> None:
         """What was refused or aborted as a whole has moved nothing."""

@@ -19,7 +19,7 @@ from mkeyspec.plan import At, rejected_at
 from mkeyspec.run import difference, drain, event, leftovers, likeness, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.case_state import CaseState, MkeyState
-from mkeyspec.run.culprits import ANY, Suspects, reach, suspects
+from mkeyspec.run.culprits import ANY, Suspects, suspects
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Use
 from mkeyspec.run.extent import Extent, Mask, key_of
@@ -169,7 +169,7 @@ def overwritten(state: CaseState, excused: Extent) -> Iterator[Failure]:
                     mask = masks.setdefault(buffer.addr, (buffer, np.zeros(buffer.length, np.bool_)))[1]
                     mask[start : min(end, buffer.length)] = True
     for buffer, mask in masks.values():
-        mask &= ~(state.written.unseen(buffer) | excused.of(buffer))
+        mask &= ~(state.written.unseen(state, buffer) | excused.of(buffer))
         if not mask.any():
             continue
         failure, got, where = _differing(state, buffer, mask)
@@ -183,11 +183,13 @@ def overwritten(state: CaseState, excused: Extent) -> Iterator[Failure]:
 def moved(state: CaseState, at: At, how: str) -> Iterator[Failure]:
     """What changed of the bytes that the last step would write, which was refused or aborted (`how`) before anything of
     it was posted, and that no earlier step may have written."""
-    would, earlier = Extent(), Extent()
-    would.add(state, reach(state.taken))
-    earlier.add_unseen(state, state.taken[:-1])
+    would = Extent()
+    would.add(state, (span for entry in state.written.by_last(state, posted=False) for span in entry.written))
     for buffer in state.all_buffers():
-        mask = would.of(buffer) & ~earlier.of(buffer)
+        mask = would.of(buffer)
+        if not mask.any():
+            continue
+        mask = mask & ~state.written.unseen(state, buffer)
         if not mask.any():
             continue
         failure, got, where = _differing(state, buffer, mask)

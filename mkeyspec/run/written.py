@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.run.buffer import Buffer
-from mkeyspec.run.course import NOT_YET
+from mkeyspec.run.course import NOT_YET, UNKNOWN
 from mkeyspec.run.culprits import ANY, MkeyReach, Moved, cancelled
+from mkeyspec.run.extent import Mask, resolve
 
 if TYPE_CHECKING:
     from mkeyspec.run.case_state import CaseState
@@ -28,16 +29,24 @@ class Written:
         self._open: list[Moved] = []
         """Of requests that were under way when they were followed."""
 
-    def by_last(self, state: CaseState) -> list[Moved]:
-        """What the last step may write."""
+    def by_last(self, state: CaseState, *, posted: bool = True) -> list[Moved]:
+        """What the last step may write. `posted` False: what it would write, though it was refused or aborted."""
         number = len(state.taken) - 1
-        return list(self._follow(state).fork().take(state.exact.get(number, state.taken[number])))
+        reach = self._follow(state).fork()
+        if not posted:
+            reach.course = UNKNOWN
+        return list(reach.take(state.exact.get(number, state.taken[number])))
 
-    def unseen(self, buffer: Buffer) -> npt.NDArray[np.bool_]:
-        """For each byte, whether a step before the last one may have written it since it was compared."""
+    def unseen(self, state: CaseState, buffer: Buffer) -> Mask:
+        """For each byte, whether a step before the last one may have written it since it was compared, or a request may
+        still write it."""
+        self._follow(state)
         last = self._last.get(buffer.addr)
         by = np.full(buffer.length, self._anywhere, np.intp)
-        found: npt.NDArray[np.bool_] = buffer.looked() <= (by if last is None else np.maximum(last, by))
+        found: Mask = buffer.looked() <= (by if last is None else np.maximum(last, by))
+        for there, start, end in resolve(state, (span for entry in self._open for span in entry.written)):
+            if there is buffer:
+                found[start:end] = True
         return found
 
     def _follow(self, state: CaseState) -> MkeyReach:
@@ -62,12 +71,12 @@ class Written:
         until = state.course.until(entry.at)
         if until == NOT_YET:
             self._open.append(entry)
-        number = max(number, min(until, len(state.taken) - 2))
-        for name, start, end in entry.written:
-            if name == ANY:
-                self._anywhere = max(self._anywhere, number)
-            elif (buffer := state.buffers.get(name)) is not None:
-                if (last := self._last.get(buffer.addr)) is None:
-                    last = self._last[buffer.addr] = np.full(buffer.length, -1, np.intp)
-                there = last[start : min(end, buffer.length)]
-                np.maximum(there, number, out=there)
+        else:
+            number = max(number, until)
+        if any(name == ANY for name, _, _ in entry.written):
+            self._anywhere = max(self._anywhere, number)
+            return
+        for buffer, start, end in resolve(state, entry.written):
+            if (last := self._last.get(buffer.addr)) is None:
+                last = self._last[buffer.addr] = np.full(buffer.length, -1, np.intp)
+            np.maximum(last[start:end], number, out=last[start:end])
