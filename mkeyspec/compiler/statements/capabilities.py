@@ -182,7 +182,7 @@ def _of_mkeys(state: AbstractState) -> Iterator[plan.Need]:
 
 def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:
     """What a QP is asked to have beyond the default one, a datagram beyond what any port takes, and what is copied."""
-    if isinstance(step, plan.Qp) and not step.claim:
+    if isinstance(step, plan.Qp) and not plan.may_be_rejected(step.claim):
         for member, number in step.members:
             if not isinstance(number, int):
                 continue

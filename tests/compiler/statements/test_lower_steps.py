@@ -630,6 +630,10 @@ def told(name: str, least: int) -> Comparison:
             (told("max_qp_wr", 128), told("max_qp_wr", 4096), told("max_sge", 8)),
         ),
         ("qp q { max_send_wr 100000 } accepted or rejected at create", ()),
+        (
+            "qp q { type dci; streams 4; send_ops [] } accepted known X-DIFF-14 rejected at create",
+            ("qp.dci", "qp.dci_streams", told("max_log_num_concurent", 2), told("max_log_num_errored", 2)),
+        ),
         (datagrams("m[0..256]"), ("qp.ud", "transfer.ud")),
         (datagrams("m[0..256]", "m"), ("qp.ud", "transfer.ud", told("active_mtu", 512))),
     ],
