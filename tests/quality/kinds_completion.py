@@ -421,6 +421,8 @@ places("any_error")(
     each(
         "has another status",
         one(status="general_err"),
-        lambda subject, seen: (claim := claimed(subject, seen)) is not None and claim.reason is None,
+        lambda subject, seen: (
+            told_here(subject, seen) and (claim := claimed(subject, seen)) is not None and claim.reason is None
+        ),
     )
 )
