@@ -9,7 +9,8 @@ from mkeyspec.abi.constants import MEMBER_BITS, SendFlag
 from mkeyspec.device import protocol
 from mkeyspec.plan import Options
 from mkeyspec.run.buffer import inside
-from mkeyspec.run.case_state import CaseState, MkeyState
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.mkey_state import MkeyState
 from mkeyspec.run.overrides import Members
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import NoValue
@@ -87,7 +88,7 @@ class Addresses:
         return tuple(sges), named
 
     def fills(self, parts: Sequence[Part], sges: Sequence[protocol.Sge]) -> tuple[tuple[MkeyState | None, int], ...]:
-        """The pieces of a message that fills these (`case_state.byte_lens`)."""
+        """The pieces of a message that fills these (`mkey_state.byte_lens`)."""
         mkeys = [self.state.mkeys.get(part.name) for part in parts]
         return tuple(
             (mkey if mkey is not None and mkey.signed else None, sge.length)

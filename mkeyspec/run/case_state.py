@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 from zlib import crc32
 
-from mkeyspec.abi.constants import MR_ACCESS, MkeyFlag, member_bits
+from mkeyspec.abi.constants import MR_ACCESS, member_bits
 from mkeyspec.device import protocol
 from mkeyspec.device.profile.profile import Profile
 from mkeyspec.lookslike.witness import Asked
@@ -18,13 +18,14 @@ from mkeyspec.run.course import Course
 from mkeyspec.run.endpoint import End, OpenReceive, Pair
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.followed import Followed
+from mkeyspec.run.granted import Less, granted_as
 from mkeyspec.run.label import Label, Unobserved
+from mkeyspec.run.mkey_state import MkeyState
 from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Failure
 from mkeyspec.run.written import Written
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import ENCODINGS, KEYS, Int, Live, NoValue, evaluate, is_known, number_before, place_of
-from mkeyspec.value.signature import Domain
 
 NAMES = frozenset({"lkey", "rkey", "addr", "key", "number", "qpn"})
 """Live members that are names for the device: the rules ask whose they are, not how large."""
@@ -46,48 +47,6 @@ class Named(dict[str, _Object]):
         raise Unobserved(name)
 
 
-class MkeyState:
-    """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire;
-    `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused; `destroyed`: by the case;
-    `earlier`: its keys (lkey, rkey) before each change of its tag."""
-
-    __slots__ = ("at", "destroyed", "domains", "earlier", "entries", "flags", "handle", "name", "refused")
-
-    def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
-        self.name = name
-        self.at = at
-        self.flags = flags
-        self.handle = handle
-        self.earlier: list[tuple[int, int]] = []
-        self.entries: tuple[MkeyState, ...] = ()
-        self.domains: tuple[Domain | None, Domain | None] = (None, None)
-        self.refused = ""
-        self.destroyed = False
-
-    @property
-    def signed(self) -> bool:
-        return bool(self.flags & MkeyFlag.BLOCK_SIGNATURE)
-
-
-def byte_lens(fills: Sequence[tuple[MkeyState | None, int]], length: int) -> tuple[int, ...]:
-    """The allowed values of byte_len for `length` wire bytes that fill these pieces in turn: each the signature mkey
-    that it is of, or None, and its wire bytes. Of each such mkey the count on the wire or in memory (X-OPEN-17)."""
-    of_key: Counter[MkeyState] = Counter()
-    left = length
-    for mkey, room in fills:
-        part = min(room, left)
-        left -= part
-        if mkey is not None:
-            of_key[mkey] += part
-    found = [length]
-    for mkey, part in of_key.items():
-        memory, wire = mkey.domains
-        data = part - (part // wire.frame) * wire.signature.field_size if wire is not None else part
-        stored = data + (data // memory.block) * memory.signature.field_size if memory is not None else data
-        found += [one + stored - part for one in found]
-    return tuple(dict.fromkeys(found))
-
-
 _START = At(1, 1)
 
 LATE_CASES = 3
@@ -97,23 +56,6 @@ many other events excused."""
 
 class Misfit(Exception):
     """A number of the device makes a statement break a rule, or its claim pointless; `str()` says how."""
-
-
-class Less(Exception):
-    """The device gave less than was requested, or something else; `str()` names what."""
-
-
-def granted_as(what: str, granted: object, bits: int) -> None:
-    """Raises Less if a number that a device grants is none that a member of so many bits can hold."""
-    match granted:
-        case bool():
-            pass
-        case int() if 0 <= granted < 1 << bits:  # also the recorder's, which know their name
-            return
-        case _:
-            pass
-    shown = hex(granted) if type(granted) is int and granted >= 0 else repr(granted)
-    raise Less(f"{what} is {shown}, and its member has {bits} bits")
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mkeyspec.device.protocol import Dek, Memory, Mkey, Pd, Side
-from mkeyspec.run.case_state import CaseState, Less
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.granted import Less
 
 
 def new_mkey(state: CaseState, name: str, made: Mkey) -> None:

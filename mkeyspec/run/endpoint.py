@@ -20,7 +20,7 @@ from mkeyspec.run.label import Label
 from mkeyspec.run.pairing import follow, in_order, move_up
 
 if TYPE_CHECKING:
-    from mkeyspec.run.case_state import MkeyState
+    from mkeyspec.run.mkey_state import MkeyState
 
 
 ACKNOWLEDGED = frozenset({"rc", "dci", "xrc_send"})

@@ -16,8 +16,8 @@ from mkeyspec.device.protocol import AsyncEvent, Completion, DcAddress
 from mkeyspec.plan import At
 
 if TYPE_CHECKING:
-    from mkeyspec.run.case_state import MkeyState
     from mkeyspec.run.endpoint import End, OpenReceive
+    from mkeyspec.run.mkey_state import MkeyState
 
 SUCCESS = "success"
 FLUSH = "wr_flush_err"

@@ -28,11 +28,12 @@ from mkeyspec.run import (
     wait,
 )
 from mkeyspec.run.buffer import GUARD, Beyond, inside
-from mkeyspec.run.case_state import CaseState, Less, Misfit
+from mkeyspec.run.case_state import CaseState, Misfit
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.dependence import Touched
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.errnos import NoErrno
+from mkeyspec.run.granted import Less
 from mkeyspec.run.label import Label, Unobserved
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.request import RequestBuilder

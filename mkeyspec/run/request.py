@@ -12,7 +12,8 @@ from mkeyspec.device import protocol
 from mkeyspec.plan import At, Options
 from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.buffer import inside
-from mkeyspec.run.case_state import CaseState, MkeyState
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.mkey_state import MkeyState
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.setters import Setters
 from mkeyspec.value.layout import Part
@@ -44,7 +45,7 @@ class Planned:
     invalidated: int | None = None
     byte_lens: tuple[int, ...] = ()
     answer: tuple[tuple[tuple[MkeyState | None, int], ...], int] | None = None
-    """What the response fills (`case_state.byte_lens`), and the number of wire bytes."""
+    """What the response fills (`mkey_state.byte_lens`), and the number of wire bytes."""
     dc: protocol.DcAddress | None = None
     mkeys: list[MkeyState] = field(default_factory=list)
     layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None

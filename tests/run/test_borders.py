@@ -11,9 +11,9 @@ import pytest
 from mkeyspec.device.model.device import Model
 from mkeyspec.run import distinct, surroundings
 from mkeyspec.run.buffer import Beyond, inside
-from mkeyspec.run.case_state import Less
 from mkeyspec.run.drawing import WIDEST, Cell, Drawing
 from mkeyspec.run.expectations import compare_scalars
+from mkeyspec.run.granted import Less
 from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import CaseFailed
 from mkeyspec.value.bytestring import Counter, Literal
