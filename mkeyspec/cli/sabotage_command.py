@@ -218,19 +218,17 @@ class Command:
     def _items(self) -> list[Item]:
         store = Store(self.project, path_or_none(self.options.generated) or settings_for(self.project).generated)
         try:
-            items = load_items(self.paths, store)
-            if self.options.profile is None:
-                return items
-            chosen = selection.read(self.options.profile, self.project)
+            chosen = None if self.options.profile is None else selection.read(self.options.profile, self.project)
+            items = load_items(self.paths, store, chosen)
         except BrokenSuite as error:
             raise Failure("MKS0907", str(error)) from None
         except selection.SelectionError as error:
             raise Failure("MKS0904", str(error)) from None
-        gone = chosen - {item.id for item in items}
+        gone = (chosen or frozenset()) - {item.id for item in items}
         if gone and not self.options.paths:
             name = self.options.profile
             print(f"mkeyspec: profile {name}: {len(gone)} items are no more; choose it again", file=sys.stderr)
-        return [item for item in items if item.id in chosen]
+        return items
 
     def _first(self) -> frozenset[str]:
         """What is known to kill comes first."""

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
+from mkeyspec.emit.module_path import source_name
 from mkeyspec.files.project import find_sources
 from mkeyspec.plan import Need
 from mkeyspec.run.marks import Row, case_of
@@ -32,16 +33,22 @@ class Item:
     run: Callable[[Rig], None]
 
 
-def load(paths: Iterable[Path], store: Store) -> list[Item]:
-    """Every item of the sources in `paths`, whose modules are brought up to date. Raises BrokenSuite, Unwritable."""
+def load(paths: Iterable[Path], store: Store, chosen: frozenset[str] | None = None) -> list[Item]:
+    """Every item of the sources in `paths`, or those of them whose ids are in `chosen`. Modules are brought up to date.
+
+    A source without a chosen item is neither compiled nor imported. Raises BrokenSuite, Unwritable.
+    """
     items: list[Item] = []
+    sources = None if chosen is None else {id.partition("::")[0] for id in chosen}
     for path in find_sources(paths, store.project):
+        if sources is not None and source_name(path, store.project) not in sources:
+            continue
         result = store.compile(path)
         if result.state == "broken":
             raise BrokenSuite(f"{result.source} has errors, see `mkeyspec check {result.source}`")
         if result.module is not None:
             items += _items(_module(result.module))
-    return items
+    return items if chosen is None else [item for item in items if item.id in chosen]
 
 
 def _module(path: Path) -> ModuleType:
