@@ -29,6 +29,15 @@ def suites(root: Path = ROOT) -> list[Path]:
     return [path for path in everything if path in known]
 
 
+WHOLE = "MKEYSPEC_TESTS_WHOLE"
+"""Set where a test of the text of all files is to look at all of them."""
+
+
+def some(paths: list[Path], every: int) -> list[Path]:
+    """Every so many of the files, all where the environment has MKEYSPEC_TESTS_WHOLE: they are much alike."""
+    return paths if WHOLE in os.environ else paths[::every]
+
+
 def compiled(path: Path) -> plan.Suite:
     """The plan of a file, compiled once in a process: nothing changes a plan, and most tests want all of them."""
     return _compiled(path, path.stat().st_mtime_ns)
