@@ -8,12 +8,23 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from mkeyspec.device.protocol import AsyncEvent, Completion
+from mkeyspec.device.protocol import AsyncEvent, Completion, Qp
 from tests.quality.devices import device
 from tests.quality.kinds_late import Slow
 from tests.quality.tap import Disturbance, Held, Tap
 
 device("slow")(partial(Slow, 3))
+
+
+class ToldLate(Disturbance):
+    """Every completion is told 20 ms after it came."""
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        self.done = True
+        return (Held(completion, since=monotonic() + 20e-3),)
+
+
+device("told_20_ms_late")(ToldLate)
 
 
 class ReceiveAgain(Disturbance):
@@ -196,6 +207,42 @@ class EventOfFewMembers(Disturbance):
 
 device("event_of_few_members")(EventOfFewMembers)
 device("event_of_few_members_and_cancels_nothing")(partial(EventOfFewMembers, cancels=False))
+
+
+class DeliversWhatWaits(Disturbance):
+    """The other end's receive completes with the message of a request that waits in a drained queue."""
+
+    def __init__(self, when: str) -> None:
+        super().__init__()
+        self.when = when
+        self.receive: tuple[Qp, int] | None = None
+
+    def events(self, tap: Tap, found: list[AsyncEvent]) -> list[AsyncEvent]:
+        if found and self.when == "at the event":
+            self.deliver(tap)
+        return found
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if name == "post_recv" and self.receive is None:
+            self.receive = args[0], args[1]
+        if name == "cancel" and self.when == "before the cancel":
+            self.deliver(tap)
+        done = go()
+        if name == "cancel" and self.when == "at the cancel":
+            self.deliver(tap)
+        return done
+
+    def deliver(self, tap: Tap) -> None:
+        if self.done or self.receive is None:
+            return
+        self.done = True
+        qp, number = self.receive
+        tap.arrived(tap.numbers[qp.handle], qp.handle, Completion(qp, "recv", number, "success", "recv", 0))
+
+
+device("delivers_at_the_event")(partial(DeliversWhatWaits, "at the event"))
+device("delivers_before_the_cancel")(partial(DeliversWhatWaits, "before the cancel"))
+device("delivers_at_the_cancel")(partial(DeliversWhatWaits, "at the cancel"))
 
 
 class FlushesNoReceives(Disturbance):
