@@ -13,7 +13,7 @@ from mkeyspec.cli import warning_options
 from mkeyspec.cli.lost_rows import lost_rows
 from mkeyspec.cli.options import path_or_none
 from mkeyspec.cli.output_file import write
-from mkeyspec.cli.session import FAILED, NOTHING, OK, USAGE, Failure
+from mkeyspec.cli.session import FAILED, LISTS, NOTHING, OK, USAGE, Failure
 from mkeyspec.cli.sources import be_a_source, default_paths
 from mkeyspec.files.project import PACKAGE, SUFFIX, Project, find_sources, project_of, real_path
 from mkeyspec.files.settings import Settings
@@ -38,7 +38,6 @@ _STOPS = (
     "--stepwise-skip",
     "--lf",
     "--last-failed",
-    "--collect-only",
 )
 
 
@@ -66,6 +65,9 @@ def run(options: argparse.Namespace) -> int:
     for name in _NOT_HERE:
         if getattr(options, name):
             raise Failure("MKS0905", f"--{name.replace('_', '-')} and --lab: the lab file says it of each device")
+    for word in options.rest:
+        if word in LISTS:
+            raise Failure("MKS0905", f"{word} and --lab: the rows are the same on each device; list them without --lab")
     lab = read_lab(Path(options.lab))
     try:
         units = chosen(lab_on_trial(lab) if options.trial else lab, options.pair, options.group)

@@ -61,6 +61,8 @@ class Tally:
         self.not_run = 0
         self.broken = False
         self.interrupted = False
+        self.listed = False
+        """The rows were only to be listed (`--collect-only`)."""
 
     def counts(self, kind: str) -> Counter[str]:
         """Of one kind: how many rows for which reason."""
@@ -112,6 +114,7 @@ class Tally:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.device = session.config.getoption("--device")
+        self.listed = bool(session.config.option.collectonly)
         self.not_run = max(0, session.testscollected - len(self.rows.keys() - self._no_rows))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -185,6 +188,7 @@ def run_session(
         raise Failure("MKS0902", f"{junit} would be a {SUFFIX} file, and no report: name the report after --junit")
     if junit.is_file():  # and no device, as /dev/null
         _must_be_a_report(junit)
+    if junit.is_file() and not LISTS.intersection(arguments):
         junit.unlink()  # whatever happens, the last run's report does not stay for this one's
     new = not results.parent.exists()
     _make_writable(results.parent, "--results", results)
@@ -263,6 +267,8 @@ _ALONE = (
 )
 """The only options, plugins and conftest.py: a verdict depends only on the cases, the device and the arguments."""
 
+LISTS = frozenset({"--collect-only", "--collectonly", "--co"})
+"""Options of pytest that list the rows, and run none."""
 _BARE = ("--device=model", "-q", "--no-header")
 """Options of a run that only replays the results of another one."""
 
@@ -298,12 +304,14 @@ def _session(arguments: Sequence[str], results: Path, junit: Path, started: floa
         return USAGE
     if code == pytest.ExitCode.INTERNAL_ERROR and not tally.rows and not tally.interrupted:
         return INTERNAL  # a plugin may also end a session with this number
-    written = _write_junit(results, junit)
+    written = not tally.listed and _write_junit(results, junit)
     seconds = time.monotonic() - started
     line = tally.line(tally.interrupted and not tally.broken)
     report = f"report: {os.path.relpath(junit)}" if written and junit.is_file() else "no report"
     print(f"mkeyspec: {line} on {tally.device} in {seconds:.1f} s; {report}")
     ended = _exit_code(int(code), tally)
+    if tally.listed:
+        return ended
     if ended == OK and _lost_rows(results):
         ended = FAILED
     return USAGE if ended in (OK, NOTHING) and not written else ended
@@ -346,7 +354,7 @@ def _exit_code(code: int, tally: Tally) -> int:
         return USAGE
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         return INTERNAL
-    return OK if tally.judged else NOTHING
+    return OK if tally.judged or (tally.listed and code == pytest.ExitCode.OK) else NOTHING
 
 
 def told(code: int) -> int:

@@ -619,3 +619,17 @@ def test_what_was_selected_and_not_run_is_told_so(project: Project, option: str)
     last = project.mkeyspec("run", option).out.splitlines()[-1]
     assert re.search(r"\b\d+ not run", last)
     assert "for no case was selected" not in last
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--co"])
+def test_rows_that_are_only_listed_make_no_report(project: Project, option: str) -> None:
+    """The exit code is pytest's, and the report of the last run stays."""
+    assert project.mkeyspec("run", "cases", "-k", "passes").code == 0
+    report = (project.path / "reports" / "junit.xml").read_bytes()
+    done = project.mkeyspec("run", "cases", option, "-q")
+    assert done.code == 0, done.out
+    assert "cases/a.mks::passes[n=1]" in done.out.splitlines()
+    assert "error[" not in done.out
+    assert (project.path / "reports" / "junit.xml").read_bytes() == report
+    assert len([*(project.path / "reports").iterdir()]) == 2
+    assert project.mkeyspec("run", "cases", option, "-k", "no_such_case").code == 3

@@ -230,6 +230,7 @@ def test_cases_go_along_with_what_they_need(tmp_path: Path) -> None:
         ),
         (["--group", "on"], "error[MKS0905]: --group on: nothing in lab.toml has this tag; did you mean one?"),
         (["--pair", "here/model", "--group", "one"], "error[MKS0905]: nothing that --pair names has a tag of --group"),
+        (["--collect-only"], "error[MKS0905]: --collect-only and --lab: the rows are the same on each device"),
         (["--device", "soft"], "error[MKS0905]: --device and --lab: the lab file says it of each device"),
         (["--lab", "lab.tom"], "error[MKS0903]: no such file: lab.tom; did you mean lab.toml?"),
     ],
