@@ -21,6 +21,8 @@ class SameDevice:
 
     def __init__(self) -> None:
         self._first: tuple[str, dict[str, Any]] | None = None
+        self._same: set[str] = set()
+        """Workers whose device was the first one's, or is it."""
         self._texts: dict[str, str] = {}
         """By worker."""
 
@@ -30,8 +32,12 @@ class SameDevice:
             self._first = worker, about
         first, known = self._first
         said = "; ".join(differences(known, about))
-        if said and worker not in self._texts:
-            self._texts[worker] = f"error[MKS2014]: the device of worker {worker} is not that of {first}: {said}"
+        if not said:
+            self._same.add(worker)
+        elif worker not in self._texts:
+            again = ", when it is started again," if worker in self._same else ""
+            before = "the one before" if worker == first else f"that of {first}"
+            self._texts[worker] = f"error[MKS2014]: the device of worker {worker}{again} is not {before}: {said}"
         return bool(said)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

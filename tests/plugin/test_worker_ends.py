@@ -315,3 +315,35 @@ def test_with_xdist_the_run_fails(project: Project) -> None:
     assert "error[MKS2014]: the device of worker gw1 is not that of gw0: it lacks block_signature" in done.out.replace(
         "worker gw0 is not that of gw1: it offers", "worker gw1 is not that of gw0: it lacks"
     )
+
+
+AGAIN = """\
+import os, signal
+from dataclasses import replace
+from mkeyspec.device.model.device import Model
+from mkeyspec.plugin import worker
+become, capabilities, other = worker.become_worker, Model.capabilities, False
+def pytest_runtest_call(item):
+    if item.name == "passes[n=5]":
+        open("died", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+def again(config, given):
+    global other
+    other = os.path.exists("died")
+    become(config, given)
+def fewer(self):
+    found = capabilities(self)
+    return replace(found, offers=found.offers - {"block_signature"}) if other else found
+worker.become_worker, Model.capabilities = again, fewer
+"""
+
+
+def test_a_device_that_is_another_one_after_a_crash(project: Project) -> None:
+    """The rows before the crash are those of the device that it was."""
+    project.put("cases/a.mks", MANY.replace("mkey k\n", "mkey k { block_signature }\n", 1))
+    project.put("conftest.py", AGAIN)
+    done = project.mkeyspec("run", "cases", "-n", "1")
+    said = "error[MKS2014]: the device of worker gw0, when it is started again, is not the one before: it lacks block_"
+    assert done.code == 1
+    assert said in done.out
+    assert "4 passed, 1 failed (1 MKS2014), 1 lost (1 MKS2012), 0 skipped, 54 not run" in last_line(done)
