@@ -233,11 +233,10 @@ def _ran(options: argparse.Namespace, place: Project, units: Sequence[Unit], job
     except OSError as error:
         raise Unwritable(folder, error, "--lab") from None
     outcomes = run_lab(units, job, folder, _say)
-    code = worst([outcome.code for outcome in outcomes])
     runs = _runs(outcomes)
-    code = _report(runs, path_or_none(options.junit) or place.reports / "junit.xml", outcomes, folder, code)
-    missing = [_missing(outcome, place) for outcome in outcomes if code == OK]
-    return FAILED if any(missing) else code
+    # What one device has lost is told now, whatever became of the others: its next run is compared with this one.
+    codes = [FAILED if one.code == OK and _missing(one, place) else one.code for one in outcomes]
+    return _report(runs, path_or_none(options.junit) or place.reports / "junit.xml", codes, folder, worst(codes))
 
 
 def _say(line: str) -> None:
@@ -264,7 +263,7 @@ def _missing(outcome: Outcome, place: Project) -> bool:
     return bool(ids)
 
 
-def _report(runs: Sequence[Run], junit: Path, outcomes: Sequence[Outcome], folder: Path, code: int) -> int:
+def _report(runs: Sequence[Run], junit: Path, codes: Sequence[int], folder: Path, code: int) -> int:
     """Print by cause and device what went wrong, and write JUnit; the exit code."""
     from mkeyspec.report.by_device import matrix_of, text_of
     from mkeyspec.report.junit import junit_of
@@ -272,8 +271,8 @@ def _report(runs: Sequence[Run], junit: Path, outcomes: Sequence[Outcome], folde
     if runs:
         print()
         sys.stdout.write(text_of(matrix_of(runs), rows=20))
-    said = f"{len(outcomes)} device{'s' if len(outcomes) > 1 else ''}"
-    wrong = sum(outcome.code not in (OK, NOTHING) for outcome in outcomes)
+    said = f"{len(codes)} device{'s' if len(codes) > 1 else ''}"
+    wrong = sum(one not in (OK, NOTHING) for one in codes)
     try:
         junit.parent.mkdir(parents=True, exist_ok=True)
         write(junit, junit_of(runs), "--junit")

@@ -221,6 +221,28 @@ def test_cases_go_along_with_what_they_need(tmp_path: Path) -> None:
     assert "--junit=all.xml" in runs["here/model"].begin.options
 
 
+def test_rows_that_a_device_has_lost_are_told_though_another_one_went_wrong(tmp_path: Path) -> None:
+    """The next run of this device would not look behind this one, in which nothing else went wrong."""
+    project = Project(tmp_path)
+    project.put("cases/a.mks", CASES.split("case fails")[0])
+    project.put("lab/waivers.toml", "")
+    project.put("lab/other.toml", "")
+    project.put("lab.toml", CASE_LAB.replace('firmware = "99.*"\n', ""))
+    chosen = ("run", "cases", "--lab=lab.toml", "--pair=here/model", "--pair=here/soft:cx5")
+    assert project.mkeyspec(*chosen).code == 0
+    first = next((tmp_path / "reports").glob("*/*cx5/results.ndjson"))
+    *lines, end = first.read_text().splitlines(keepends=True)
+    more = [line.replace("n=1", "n=9") for line in lines if "passes[n=1]" in line]
+    first.write_text("".join([*lines, *more, end]))
+    project.put("lab/waivers.toml", WAIVER.replace("fails[n=2]", "passes[n=1]"))
+    done = project.mkeyspec(*chosen)
+    run = first.parent.parent.name
+    assert done.code == 1
+    assert f"here/soft:cx5: LOST: 1 row that {run}" in done.out
+    assert "mkeyspec: 2 of 2 devices went wrong" in done.out
+    assert "LOST" not in project.mkeyspec(*chosen).out
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
