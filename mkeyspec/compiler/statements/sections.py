@@ -76,6 +76,8 @@ def _finish(
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
     if not (wait and all(one.options.signaled for one in requests)):
         held.hold(row, qp, peer)
+    # A request goes through the keys as they are there: a later one may configure them again.
+    before = row.state.copy() if any(one.changes() for one in requests[1:]) else None
     row.add(step, sentence)
     writes.label(row, step, sentence.span)
     if abort or plan.is_rejected(claim):
@@ -83,7 +85,12 @@ def _finish(
             writes.failed(row, step)
         return False
     _under_way(row, qp, peer, requests, wait, claim)
-    writes.post(row, step, waiting, plan.may_succeed(claim))
+    if before is None or plan.is_undecided(claim):
+        writes.post(row, step, waiting, plan.may_succeed(claim))
+        return True
+    row.ledger.mkeys, after = before, row.ledger.mkeys
+    writes.post(row, step, waiting, plan.may_succeed(claim), lambda one: _carry_out(before, one))
+    row.ledger.mkeys = after
     return True
 
 

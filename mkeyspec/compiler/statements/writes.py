@@ -7,7 +7,7 @@ a key with a signature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -40,9 +40,16 @@ class Target(NamedTuple):
 # Statements ----------------------------------------------------------------------------------
 
 
-def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], through: bool) -> None:
+def post(
+    row: RowState,
+    step: plan.Post,
+    waiting: list[tuple[Part, ...]],
+    through: bool,
+    carry_out: Callable[[plan.Wr], None] = lambda _: None,
+) -> None:
     """A section that was not refused, or may not have been. `waiting`: the receives at the other end, in order;
-    `through`: its claim has it do what it says."""
+    `through`: its claim has it do what it says; `carry_out`: changes the keys as a request does, which goes through
+    them as those before it left them."""
     span, both = row.origin.get(step), plan.is_undecided(step.claim)
     if both:
         _open(row, step, span)
@@ -76,6 +83,7 @@ def post(row: RowState, step: plan.Post, waiting: list[tuple[Part, ...]], throug
             if not end.use.writes and _is_mkey(row, end.part) and not end.part.start:
                 length = known_number(end.length)
                 check_sent(row, end.part.name, length, row.origin.get(request))
+        carry_out(request)
     if row.state.qp(step.qp).sig_pipelining and not step.peer:
         row.stopped = (*row.stopped, *((step.qp, one) for one in row.moved if one not in before))
 
