@@ -29,12 +29,13 @@ Span = tuple[str, int, int]
 
 class Moved(NamedTuple):
     """A statement that moved data: its location, the bytes it may write, the buffers it may read. `in_one`: it reads
-    one piece of memory and writes one."""
+    one piece of memory and writes one; `far_in_one`: what it accesses at the other end is one piece."""
 
     at: plan.At
     written: tuple[Span, ...]
     read: frozenset[str]
     in_one: bool = False
+    far_in_one: bool = False
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -211,7 +212,8 @@ class MkeyReach:
                     self.received(request, step)
                 written = self.bytes_of(*_written(request))
                 read = self.bytes_of(request.reads())
-                yield Moved(request.at, written, _names(read), len(written) == len(read) == 1)
+                far = self.bytes_of(end.part for end in request.ends() if end.use.remote)
+                yield Moved(request.at, written, _names(read), len(written) == len(read) == 1, len(far) == 1)
             case plan.RawWqe() if request.is_nop():
                 pass
             case plan.RawWqe():

@@ -305,6 +305,7 @@ class Executor:
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
+        self._note_exact(step)
         refused = recv.post(self.state, self.builder.addresses, step)
         if refused is not None:
             self.rulings.rule(refused, (), None)
@@ -417,15 +418,19 @@ class Executor:
         """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""
         failure = drain.rest_for(self.state, step, end) or drain.rest_late(self.state, step, end)
         failure = failure or arrival.of_requests(self.state, step, end)
-        number = len(self.state.taken) - 1
-        if number not in self.state.exact and (exact := live_numbers.resolved(step, self.state)) is not step:
-            self.state.exact[number] = exact
+        self._note_exact(step)
         if failure is None and (step.moves_data() or any(request.writes() for request in step.posted())):
             for changed in teardown_checks.overwritten(self.state, self.rulings.excused):
                 self.rulings.fail(changed)
         if failure is not None:
             self.rulings.fail(failure)
         return failure is None
+
+    def _note_exact(self, step: plan.Step) -> None:
+        """With the live numbers of now."""
+        number = len(self.state.taken) - 1
+        if number not in self.state.exact and (exact := live_numbers.resolved(step, self.state)) is not step:
+            self.state.exact[number] = exact
 
     def _came(self, branch: plan.Branch | None) -> bool:
         """Whether the outcome came that a statement is of."""

@@ -13,23 +13,26 @@ import numpy as np
 
 from mkeyspec.run.buffer import Buffer, Bytes
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import ANY, moves, unnamed
+from mkeyspec.run.culprits import ANY, moves
 from mkeyspec.run.evidence import ANSWERED, Due
+from mkeyspec.run.extent import Extent, resolve
 from mkeyspec.run.verdict import Failure
 
 
 class Placed(NamedTuple):
-    """`length` bytes of a buffer from `start`, which were `data` after `due` was completed."""
+    """Bytes of a buffer from `start`, which were `data` after `due` was completed. `open`: bytes that may still change:
+    those of RDMA WRITEs that may not have arrived."""
 
     due: Due
     buffer: Buffer
     start: int
     data: Bytes
+    open: Extent
 
 
 def take(state: CaseState, dues: Iterable[Due]) -> list[Placed]:
     """The bytes that these have brought, of those that were completed with success. None where other requests are under
-    way, or an RDMA WRITE may still arrive: these may change them too."""
+    way: these may change them too."""
     came = {
         (due if due.request is None else due.request).at: due
         for due in dues
@@ -40,27 +43,24 @@ def take(state: CaseState, dues: Iterable[Due]) -> list[Placed]:
         return []
     late = {at for end in ends for at in end.unheard()} - came.keys()
     found = list[Placed]()
-    open_names = set[str]()
-    views = {unnamed(view.at): view.buffer for view in state.wires.values()}
-    for _, entry in moves(state.taken, state.course):
+    open_ = Extent()
+    steps = [state.exact.get(number, step) for number, step in enumerate(state.taken)]
+    for _, entry in moves(steps, state.course):
         if entry.at in late:
-            open_names |= {name for name, _, _ in entry.written}
+            open_.add(state, entry.written)
         if (due := came.get(entry.at)) is None:
             continue
-        for name, start, end in entry.written:
-            buffer = state.buffers.get(name) or views.get(name)
-            if buffer is not None and start < min(end, buffer.length):
-                length = min(end, buffer.length) - start
-                data = buffer.now(state.device, start, length)
-                found.append(Placed(due, buffer, start, data))
-    return [] if ANY in open_names else [one for one in found if one.buffer.name not in open_names]
+        named = (span for span in entry.written if span[0] != ANY)
+        for buffer, start, end in resolve(state, named):
+            found.append(Placed(due, buffer, start, buffer.now(state.device, start, end - start), open_))
+    return found
 
 
 def changed(state: CaseState, placed: Sequence[Placed]) -> Failure | None:
     """What is wrong if one of them has changed since then, though nothing was posted but a marker."""
     for one in placed:
         now = one.buffer.now(state.device, one.start, len(one.data))
-        where = np.flatnonzero(now != one.data)
+        where = np.flatnonzero((now != one.data) & ~one.open.of(one.buffer)[one.start : one.start + len(one.data)])
         if len(where):
             first = int(where[0])
             name = f"`{one.buffer.name}[{one.start + first}]`" if one.buffer.name else f"byte {one.start + first}"

@@ -124,12 +124,13 @@ class Rulings:
             self.fail(moved)
 
     def _before_the_first_byte(self, at: plan.At, outcome: plan.Outcome | None) -> None:
-        """Mark the requests of the statement at `at` that failed for a key, and so before their first byte."""
+        """Mark the requests of the statement at `at` that failed for a key, and so before their first byte. What the
+        other end refuses, it refuses before any part of it, however many pieces the requester has."""
         if not plan.is_rejection(outcome) or outcome.rule not in BEFORE_THE_FIRST_BYTE:
             return
         last = len(self.state.taken) - 1
         for number, entry in self.state.followed.moves():
-            if number == last and entry.in_one:
+            if number == last and (entry.in_one or (entry.far_in_one and outcome.reason == "remote_access")):
                 for due in self.state.course.stopped_by(entry.at):
                     due.unmoved = True
 

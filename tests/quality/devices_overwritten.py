@@ -200,6 +200,38 @@ device("late_for_messages")(LateForMessages)
 device("late_by_two_polls")(partial(LateByPolls, 2))
 
 
+class LateMessages(LateWrites):
+    """What a message brings is in memory with the next request of the same connection, though it is told before."""
+
+    seconds = 10.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: dict[int, list[Sequence[Sge]]] = {}
+        """Of each QP, the receives that were posted to it."""
+        self.ends: dict[int, int] = {}
+        self.memories = Memories()
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if name == "post_recv":
+            self.waiting.setdefault(args[0].handle, []).append(args[2])
+        if name == "post":
+            self.qp = args[0].handle
+        found = super().call(tap, name, number, go, args)
+        if name in ("qp_pair", "reconnect"):
+            self.ends |= {found.owner.handle: found.peer.handle, found.peer.handle: found.owner.handle}
+        return found
+
+    def _targets(self, tap: Tap, requests: Sequence[WorkRequest]) -> Iterator[tuple[Memory, int, int]]:
+        for one in requests:
+            if isinstance(one, Send) and (waiting := self.waiting.get(self.ends.get(self.qp, 0))):
+                for memory, start, length in self.memories.pieces(tap, waiting.pop(0)):
+                    yield from ((memory, start, length),) * bool(length)
+
+
+device("late_messages")(LateMessages)
+
+
 class FailedAtomicsChangeNothing(Disturbance):
     """An atomic that fails changes nothing at the other end: the local key was looked at before."""
 
