@@ -28,6 +28,8 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
     waiting = [due for due in pair.owner.send if due.wr_id == step.id and not due.cancelled]
     attempt = Attempt(step.at, f"cancel {step.id}")
     if count > 0:
+        if not pair.attributes.streams:  # a queue is carried out in order: what was over before are the first ones
+            waiting = waiting[-count:]
         for due in waiting:
             due.cancelled = True
             due.doubtful = count < len(waiting) and due not in sure

@@ -27,6 +27,17 @@ class ToldLate(Disturbance):
 device("told_20_ms_late")(ToldLate)
 
 
+class ReceivesToldLate(ToldLate):
+    """Every completion of a receive is told 20 ms after it came."""
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        late = super().arrive(tap, qp, queue, place, completion) if queue == "recv" else ()
+        return late or (Held(completion),)
+
+
+device("receives_told_20ms_late")(ReceivesToldLate)
+
+
 class ReceiveAgain(Disturbance):
     """A receive's completion of 64 bytes comes once more, so much later, and what is after it in its queue waits."""
 
