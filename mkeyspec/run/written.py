@@ -26,8 +26,8 @@ class Written:
         """By the buffer's address, for each byte: the last step that may have written it; -1: none."""
         self._anywhere = -1
         """The last step that may have written any byte."""
-        self._open: list[Moved] = []
-        """Of requests that were under way when they were followed."""
+        self._open: list[tuple[int, Moved]] = []
+        """Of requests that were under way when they were followed, with the numbers of their steps."""
 
     def by_last(self, state: CaseState, *, posted: bool = True) -> list[Moved]:
         """What the last step may write. `posted` False: what it would write, though it was refused or aborted."""
@@ -44,7 +44,7 @@ class Written:
         last = self._last.get(buffer.addr)
         by = np.full(buffer.length, self._anywhere, np.intp)
         found: Mask = buffer.looked() <= (by if last is None else np.maximum(last, by))
-        for there, start, end in resolve(state, (span for entry in self._open for span in entry.written)):
+        for there, start, end in resolve(state, (span for _, entry in self._open for span in entry.written)):
             if there is buffer:
                 found[start:end] = True
         return found
@@ -58,8 +58,9 @@ class Written:
             self._followed, self._last, self._anywhere, self._open = 0, {}, -1, []
             self._reach = reach = MkeyReach(steps, state.course)
         before, self._open = self._open, []
-        for entry in before:
-            self._note(state, -1, entry)
+        for number, entry in before:
+            if state.course.may_have_moved(entry.at):  # it may have been flushed meanwhile
+                self._note(state, number, entry)
         for number in range(self._followed, len(steps)):
             for entry in reach.take(state.exact.get(number, steps[number])):
                 if state.course.may_have_moved(entry.at):
@@ -70,9 +71,9 @@ class Written:
     def _note(self, state: CaseState, number: int, entry: Moved) -> None:
         until = state.course.until(entry.at)
         if until == NOT_YET:
-            self._open.append(entry)
-        else:
-            number = max(number, until)
+            self._open.append((number, entry))
+            return
+        number = max(number, until)
         if any(name == ANY for name, _, _ in entry.written):
             self._anywhere = max(self._anywhere, number)
             return
