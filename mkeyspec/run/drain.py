@@ -21,11 +21,8 @@ from mkeyspec.run import marker, wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.dependence import Touched, meet
 from mkeyspec.run.endpoint import End
-from mkeyspec.run.evidence import ANSWERED, Due
+from mkeyspec.run.evidence import ANSWERED, LATE, Due
 from mkeyspec.run.verdict import Failure
-
-LATE = frozenset({*ANSWERED, "driver3"})
-"""Opcodes of requests that end after those behind them: they write into local memory when they end."""
 
 QUIET = 5e-3
 """Seconds without anything new that replace a marker."""

@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mkeyspec.abi.constants import STATUS_CLASS
 from mkeyspec.device.protocol import Completion, DcAddress, QpAttributes, QpPair, Sge, Side
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
 from mkeyspec.run.buffer import Buffer
-from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.evidence import FLUSH, LATE, SUCCESS, Due
 from mkeyspec.run.label import Label
 from mkeyspec.run.pairing import follow, in_order, move_up
 
@@ -68,6 +69,7 @@ class End:
         "configurations",
         "drained",
         "failed",
+        "fences",
         "flushes",
         "gone",
         "header",
@@ -86,6 +88,7 @@ class End:
         "shared",
         "side",
         "stopped",
+        "stoppers",
         "strange",
         "unfreed",
         "used",
@@ -121,6 +124,10 @@ class End:
         """The error flushes receives: an unreliable QP whose request failed only stops sending (IBTA 10.3.1, SQE)."""
         self.stopped: dict[Lane, int] = {}
         """For each lane, the position of the request that failed: later requests are flushed, signaled or not."""
+        self.stoppers: dict[Lane, Due] = {}
+        """The requests of `stopped`."""
+        self.fences: list[int] = []
+        """The positions of requests that wait for those before them."""
         self.unfreed: list[tuple[int, int]] = []
         """Requests of the send queue that no completion has shown the driver to be over: their places, and
         how many WQEs they may be."""
@@ -183,6 +190,17 @@ class End:
         lane = self.lane(due)
         return lane is not None and 0 < self.stopped.get(lane, 0) < due.position
 
+    def may_have_gone(self, due: Due) -> bool:
+        """Whether a request that is flushed may have been carried out before. The local key of a READ, an atomic or a
+        memcpy is looked at when its answer comes, and what is behind it without a fence has left by then (IBTA volume
+        1, 10.8.3.3)."""
+        lane = self.lane(due)
+        first = self.stoppers.get(lane) if lane is not None else None
+        if first is None or first.got is None or first.opcode not in LATE:
+            return False
+        here = first.got.status in STATUS_CLASS["local_protection"]
+        return here and not any(first.position < fence <= due.position for fence in self.fences)
+
     @property
     def wqes(self) -> int:
         """How many WQEs of the send queue the driver may still count as outstanding."""
@@ -201,6 +219,8 @@ class End:
         due.position = self._positions
         if due.queue == "send":
             self.used, due.end = due.at, self
+            if due.fence:
+                self.fences.append(due.position)
             if due.dc is not None:
                 self.lanes[due.dc] = None
             self.unfreed.append((due.position, CONFIGURATION_WQES if due.opcode == "driver1" else 1))
@@ -247,7 +267,9 @@ class End:
             self.flushes = self.flushes or due.queue == "recv" or self.pair.attributes.type == "rc"
             if due.queue == "send" and lane is not None:
                 self.stopped.setdefault(lane, due.position)
+                self.stoppers.setdefault(lane, due)
         due.flushed = due.failed and completion.status == FLUSH and self.is_after_failure(due)
+        due.perhaps = due.flushed and due.queue == "send" and self.may_have_gone(due)
         self.arrived.append(due)
         self._pair_again(due)
 

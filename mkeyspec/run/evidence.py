@@ -24,6 +24,8 @@ FLUSH = "wr_flush_err"
 
 ANSWERED = frozenset({"rdma_read", "fetch_add", "comp_swap"})
 """Opcodes of requests that an answer fills."""
+LATE = frozenset({*ANSWERED, "driver3"})
+"""Opcodes of requests that end after those behind them: they write into local memory when they end."""
 
 Queue = Literal["send", "recv"]
 
@@ -99,6 +101,10 @@ class Due(Entry):
     """A key of it is not that of the object which it names."""
     flushed: bool = field(default=False, init=False)
     """It came back unexecuted: a request before it in its lane had failed."""
+    fence: bool = False
+    """It waits for the READs, atomics and memcpys before it."""
+    perhaps: bool = field(default=False, init=False)
+    """Flushed, and it may have been carried out (`End.may_have_gone`)."""
     unmoved: bool = field(default=False, init=False)
     """It broke a rule for which it fails before its first byte (`course`)."""
 
@@ -122,12 +128,13 @@ class Due(Entry):
     def still(self) -> bool:
         """Whether it is known to have moved no byte."""
         cancelled = self.cancelled and not self.doubtful
-        return cancelled or self.flushed or (self.failed and (self.astray or self.unmoved or self._met_astray))
+        flushed = self.flushed and not self.perhaps
+        return cancelled or flushed or (self.failed and (self.astray or self.unmoved or self._met_astray))
 
     @property
     def unsent(self) -> bool:
         """Whether it is known to have sent no message."""
-        return self.flushed or self.cancelled
+        return (self.flushed and not self.perhaps) or self.cancelled
 
     @property
     def _met_astray(self) -> bool:

@@ -49,6 +49,7 @@ class Planned:
     dc: protocol.DcAddress | None = None
     mkeys: list[MkeyState] = field(default_factory=list)
     layout: tuple[MkeyState, tuple[MkeyState, ...]] | None = None
+    fence: bool = False
     astray: bool = False
     """Its first local key, its remote key or its address of a DCT is not that of what it names, by a `but`."""
     domains: tuple[Domain | None, Domain | None] | None = None
@@ -149,6 +150,7 @@ class RequestBuilder:
             case _:
                 assert_never(wr)
         but.done("a work request")
+        planned.fence = plan.options_of(wr).fence
         planned.astray = self.addresses.is_astray(wr, planned.request)
         return planned
 

@@ -102,7 +102,7 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         if planned.answer is not None:  # by the signatures that the requests before it leave
             due.byte_lens = byte_lens(*planned.answer)
         due.dc, due.drained, due.events = planned.dc, drained, len(state.events)
-        due.astray = planned.astray
+        due.astray, due.fence = planned.astray, planned.fence
         end.owe(due)
         state.course.post(due)
         if planned.opcode == "driver1":
