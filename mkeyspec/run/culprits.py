@@ -175,6 +175,12 @@ class MkeyReach:
                 for request in step.requests:
                     if self.course.was_posted(request.at) and not self.course.was_cancelled(request.at):
                         yield from self.request(request, step, refused)
+                    elif (
+                        request.takes_receive()
+                        and plan.is_undecided(step.claim)
+                        and not self.course.was_posted(request.at)
+                    ):
+                        self.received(request, step)  # as after a success: `reset.recover` drops this receive
             case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass
             case plan.Query() | plan.DestroyDek() | plan.Login() | plan.Logout() | plan.LoginState():

@@ -57,6 +57,7 @@ for _type in (Configure, RawWqe, Read, Send, Write):
     device(f"changes_a_byte_at_{_type.__name__.lower()}")(partial(Changes, "post", _type))
 for _at in (10, 520):
     device(f"changes_byte_{_at}_at_send")(partial(Changes, "post", Send, _at))
+device("changes_a_byte_at_the_second_send")(partial(Changes, "post", Send, after=1))
 device("changes_a_byte_at_the_third_send")(partial(Changes, "post", Send, after=2))
 device("changes_a_byte_at_mkey_check")(partial(Changes, "mkey_check"))
 
