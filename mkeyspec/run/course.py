@@ -74,6 +74,14 @@ class Course:
         NOT_YET: in none."""
         return self._met.get(at, NOT_YET)
 
+    def took(self, at: At) -> At | None:
+        """The place of the receive that the message of this place has taken; None: not known, or several messages."""
+        dues = self._dues.get(at, ())
+        taken = dues[0].takes if len(dues) == 1 else None
+        if taken is None or not taken.succeeded or taken.mixed or taken.receive is None:
+            return None
+        return taken.receive.at
+
     def until(self, at: At) -> int:
         """The number of the last step in which a request of this place may have moved a byte, though another step has
         posted it; -1: none."""

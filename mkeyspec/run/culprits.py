@@ -232,6 +232,10 @@ class MkeyReach:
     def received(self, request: plan.Wr, step: plan.Post) -> tuple[Span, ...]:
         """The bytes of the receive that a message takes; where that is open, of all that it may take."""
         waiting = self.receives.get(self.queue(step.qp, not step.peer), [])
+        known = self.course.took(request.at)
+        if (taken := next((one for one in waiting if one.at == known), None)) is not None:
+            waiting.remove(taken)
+            return self.arriving(taken, request)
         of_dct = request.options.dct is not None
         self.failing = self.failing or (of_dct and bool(step.claim))
         if self.failing if of_dct else step.qp in self.cancelled:
