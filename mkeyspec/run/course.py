@@ -8,9 +8,13 @@ first byte.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from mkeyspec.plan import At
 from mkeyspec.run.evidence import Due
+
+if TYPE_CHECKING:
+    from mkeyspec.run.endpoint import OpenReceive
 
 BEFORE_THE_FIRST_BYTE = frozenset({
     "access_right", "bad_lkey", "crypto_keytag", "crypto_missing", "destroyed_dek", "destroyed_key", "foreign_pd",
@@ -25,33 +29,56 @@ NOT_YET = 1 << 62
 
 
 class Course:
-    """`lost`: the steps after which a pair was connected again, so that its waiting receives are gone."""
+    """What is known of the requests and receives that were posted, by their places and their steps' numbers."""
 
-    __slots__ = ("_dues", "_ended", "_messages", "_met", "_open", "lost")
+    __slots__ = ("_dues", "_ended", "_number", "_of_step", "_open", "_receives")
 
     def __init__(self) -> None:
         self._dues: dict[At, list[Due]] = {}
         """Of each place, the requests that were posted."""
         self._open: dict[At, list[Due]] = {}
         """Of each place, those that are not known to be over."""
-        self._messages: list[Due] = []
-        """Requests whose messages were paired with receives that have no completion yet."""
-        self._met: dict[At, int] = {}
-        """Of each place of a receive, the number of the step in which its completion was seen."""
+        self._number = -1
+        """Of the step that is carried out."""
+        self._of_step: dict[tuple[int, At], list[Due]] = {}
+        """Of each step, the requests of each place."""
+        self._receives: dict[int, OpenReceive] = {}
+        """Of each step that posted one, the receive."""
         self._ended: dict[At, int] = {}
         """Of each place, the number of the step in which its requests were over, if they were not at once."""
-        self.lost: set[At] = set()
 
-    def ask(self, places: Iterable[At]) -> None:
-        """Requests of these places are handed to the driver."""
+    def ask(self, number: int, places: Iterable[At]) -> None:
+        """The step of this number hands requests of these places to the driver."""
+        self._number = number
         for at in places:
+            self._of_step.setdefault((number, at), [])
             self._dues.setdefault(at, [])
 
     def post(self, due: Due) -> None:
         """The driver took this one."""
         self._dues[due.at].append(due)
         self._open.setdefault(due.at, []).append(due)
-        self._messages.append(due)
+        self._of_step[self._number, due.at].append(due)
+
+    def take_receive(self, number: int, receive: OpenReceive) -> None:
+        """The step of this number has posted a receive."""
+        receive.step = number
+        self._receives[number] = receive
+
+    def message(self, number: int, at: At, turn: int) -> Due | None:
+        """The request that the step of this number has posted from this place, the `turn`th of it; None: not posted."""
+        dues = self._of_step.get((number, at), [])
+        return dues[turn] if turn < len(dues) else None
+
+    def waits(self, number: int) -> bool:
+        """Whether the receive of this step may still wait for a message."""
+        receive = self._receives.get(number)
+        return receive is None or not (receive.gone or (receive.due is not None and receive.due.got is not None))
+
+    def is_free(self, number: int) -> bool:
+        """Whether it waits, and is paired with no message."""
+        receive = self._receives.get(number)
+        return receive is None or not (receive.gone or receive.due is not None)
 
     def step_ends(self, number: int) -> None:
         """The step of this number has been carried out."""
@@ -61,39 +88,19 @@ class Course:
                 self._open[at] = left
             else:
                 del self._open[at]
-        waiting = []
-        for due in self._messages:
-            if due.takes is not None and due.takes.got is not None and due.takes.receive is not None:
-                self._met[due.takes.receive.at] = number
-            elif due.takes is not None or not due.over:
-                waiting.append(due)
-        self._messages = waiting
-
-    def met(self, at: At) -> int:
-        """The number of the step in which a message was seen to have taken the receive of this place, for good;
-        NOT_YET: in none."""
-        return self._met.get(at, NOT_YET)
-
-    def took(self, at: At) -> At | None:
-        """The place of the receive that the message of this place has taken; None: not known, or several messages."""
-        dues = self._dues.get(at, ())
-        taken = dues[0].takes if len(dues) == 1 else None
-        if taken is None or not taken.succeeded or taken.mixed or taken.receive is None:
-            return None
-        return taken.receive.at
 
     def until(self, at: At) -> int:
         """The number of the last step in which a request of this place may have moved a byte, though another step has
         posted it; -1: none."""
         return self._ended.get(at, -1) if at not in self._open else NOT_YET
 
-    def was_posted(self, at: At) -> bool:
-        """False only of what is known to have been refused or aborted."""
-        return self._dues.get(at) != []
+    def was_posted(self, number: int, at: At) -> bool:
+        """False only of what is known to have been refused or aborted in the step of this number."""
+        return self._of_step.get((number, at)) != []
 
-    def was_cancelled(self, at: At) -> bool:
-        """Whether each request of this place has been cancelled for sure: it was carried out as a NOP."""
-        dues = self._dues.get(at)
+    def was_cancelled(self, number: int, at: At) -> bool:
+        """Whether each request of this place and step has been cancelled for sure: it was carried out as a NOP."""
+        dues = self._of_step.get((number, at))
         return bool(dues) and all(due.cancelled and not due.doubtful for due in dues or ())
 
     def may_have_moved(self, at: At) -> bool:

@@ -19,6 +19,7 @@ from typing_extensions import assert_never
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.run.course import UNKNOWN, Course
+from mkeyspec.run.evidence import Due
 from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Int, is_known, known_number
 from mkeyspec.value.signature import Domain
@@ -27,15 +28,45 @@ Span = tuple[str, int, int]
 """Bytes [start, end) of a buffer."""
 
 
+class Arrival(NamedTuple):
+    """A receive that a message may take, by the number of its step, and the bytes that are then written."""
+
+    step: int
+    spans: tuple[Span, ...]
+
+
 class Moved(NamedTuple):
     """A statement that moved data: its location, the bytes it may write, the buffers it may read. `in_one`: it reads
-    one piece of memory and writes one; `far_in_one`: what it accesses at the other end is one piece."""
+    one piece of memory and writes one; `far_in_one`: what it accesses at the other end is one piece. `message`: the
+    request whose message takes one of the receives of `arrivals`."""
 
     at: plan.At
     written: tuple[Span, ...]
     read: frozenset[str]
     in_one: bool = False
     far_in_one: bool = False
+    message: Due | None = None
+    arrivals: tuple[Arrival, ...] = ()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether it is not known yet which of several receives its message takes."""
+        if self.message is None or len(self.arrivals) < 2:
+            return False
+        takes = self.message.takes
+        return self.message.doubtful if takes is None else takes.got is None
+
+    def by_now(self, course: Course) -> tuple[Span, ...]:
+        """The bytes it may write, as far as is known by now which receive its message has taken."""
+        if self.message is None:
+            return self.written
+        takes = self.message.takes
+        if takes is None and not self.message.doubtful:
+            return ()
+        own = takes.receive.step if takes is not None and takes.receive is not None else -1
+        if takes is not None and takes.got is not None:
+            return next((one.spans for one in self.arrivals if one.step == own), ())
+        return tuple(span for one in self.arrivals if one.step == own or course.waits(one.step) for span in one.spans)
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -45,6 +76,8 @@ MOST_TURNS = 1 << 16
 """Turns of an interleaved layout that are followed one by one."""
 WHOLE = 1 << 62
 """An offset greater than the length of any buffer."""
+SHARED = "dci"
+"""Stands for the DCIs of a case: their targets have one receive queue."""
 DEEPEST = 8
 """Layouts of layouts that are followed."""
 
@@ -112,7 +145,6 @@ class _Through:
 class _Waiting(NamedTuple):
     """A receive that waits: its parts, and the bytes that they were when it was posted."""
 
-    at: plan.At
     parts: tuple[Part, ...]
     but: plan.Overrides
     spans: tuple[Span, ...]
@@ -131,26 +163,38 @@ class MkeyReach:
         """Keys whose offsets count wire bytes: the domains of each, memory and wire; None: not known for sure."""
         self.open: set[str] = set()
         """Keys of which it is not known which bytes their layout has, or in which order."""
-        self.receives: dict[tuple[str | None, bool], list[_Waiting]] = {}
+        self.receives: dict[tuple[str | None, bool], dict[int, _Waiting]] = {}
+        """Of each queue, by the numbers of their steps."""
         self.number = -1
         """Of the step that was taken last."""
+        self.turns: dict[plan.At, int] = {}
+        """Of each place, how many messages of that step were followed."""
         self.dcis: set[str] = set()
         """Their targets have one shared receive queue."""
         self.cancelled = frozenset(cancelled(steps))
         """QPs of which a message may take an earlier receive than the one that it was posted for."""
-        self.failing = False
-        """The same of the DCIs: a message may have failed, and its receive waits for the next one."""
 
     def fork(self) -> MkeyReach:
         """One that goes on from here by itself."""
         made = copy(self)
         made.mkeys, made.signed, made._known = {**self.mkeys}, {**self.signed}, {**self._known}
         made.open, made.dcis = {*self.open}, {*self.dcis}
-        made.receives = {queue: [*waiting] for queue, waiting in self.receives.items()}
+        made.receives = {
+            queue: {number: one for number, one in waiting.items() if self.course.waits(number)}
+            for queue, waiting in self.receives.items()
+        }
+        made.turns = {}
         return made
+
+    def keep_free(self) -> None:
+        """Leave out the receives that messages were paired with."""
+        for waiting in self.receives.values():
+            for number in [number for number in waiting if not self.course.is_free(number)]:
+                del waiting[number]
 
     def take(self, step: plan.Step) -> Iterator[Moved]:
         self.number += 1
+        self.turns = {}
         match step:
             case plan.Mkey():
                 if step.flags & MkeyFlag.BLOCK_SIGNATURE:
@@ -167,20 +211,16 @@ class MkeyReach:
                 read = self.bytes_of((step.part,))
                 yield Moved(step.at, ((unnamed(step.at), 0, WHOLE),), _names(read), len(read) == 1)
             case plan.Recv():
-                waiting = self.receives.setdefault(self.queue(step.qp, step.peer), [])
+                waiting = self.receives.setdefault(self.queue(step.qp, step.peer), {})
                 spans = self.bytes_of(step.into, step.options.but)
-                waiting.append(_Waiting(step.at, step.into, step.options.but, spans))
+                waiting[self.number] = _Waiting(step.into, step.options.but, spans)
             case plan.Post():
                 refused = step.abort or plan.may_be_rejected(step.claim)
                 for request in step.requests:
-                    if self.course.was_posted(request.at) and not self.course.was_cancelled(request.at):
-                        yield from self.request(request, step, refused)
-                    elif (
-                        request.takes_receive()
-                        and plan.is_undecided(step.claim)
-                        and not self.course.was_posted(request.at)
+                    if self.course.was_posted(self.number, request.at) and not self.course.was_cancelled(
+                        self.number, request.at
                     ):
-                        self.received(request, step)  # as after a success: `reset.recover` drops this receive
+                        yield from self.request(request, step, refused)
             case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass
             case plan.Query() | plan.DestroyDek() | plan.Login() | plan.Logout() | plan.LoginState():
@@ -191,12 +231,6 @@ class MkeyReach:
                 pass
             case _:
                 assert_never(step)
-        match step:
-            case plan.Transmit() | plan.Receive() | plan.Post() | plan.Poll() if step.at in self.course.lost:
-                for peer in (False, True):
-                    self.receives.pop((step.qp, peer), None)
-            case _:
-                pass
 
     def request(self, request: plan.Wr, step: plan.Post, refused: bool) -> Iterator[Moved]:
         match request:
@@ -209,13 +243,14 @@ class MkeyReach:
             case plan.MrList() | plan.MrInterleaved():
                 self.lay(request.mkey, request.layout, refused)
             case plan.Send():
-                written, read = self.received(request, step), self.bytes_of(request.data)
-                yield Moved(request.at, written, _names(read), len(written) == len(read) == 1)
+                moved, read = self.received(request, step), self.bytes_of(request.data)
+                in_one = len(moved.written) == len(read) == 1
+                yield moved._replace(read=_names(read), in_one=in_one)
             case plan.Memcpy() if request.source.length == 0:
                 yield Moved(request.at, (), _names(self.bytes_of(request.reads())))
             case plan.Addressed() | plan.Memcpy():
                 if request.takes_receive():
-                    self.received(request, step)
+                    self.received(request, step)  # for the next one
                 written = self.bytes_of(*_written(request))
                 read = self.bytes_of(request.reads())
                 far = self.bytes_of(end.part for end in request.ends() if end.use.remote)
@@ -229,19 +264,25 @@ class MkeyReach:
             case _:
                 assert_never(request)
 
-    def received(self, request: plan.Wr, step: plan.Post) -> tuple[Span, ...]:
-        """The bytes of the receive that a message takes; where that is open, of all that it may take."""
-        waiting = self.receives.get(self.queue(step.qp, not step.peer), [])
-        known = self.course.took(request.at)
-        if (taken := next((one for one in waiting if one.at == known), None)) is not None:
-            waiting.remove(taken)
-            return self.arriving(taken, request)
-        of_dct = request.options.dct is not None
-        self.failing = self.failing or (of_dct and bool(step.claim))
-        if self.failing if of_dct else step.qp in self.cancelled:
-            open_ = [one for one in waiting if self.course.met(one.at) >= self.number]
-            return tuple(span for one in open_ for span in self.arriving(one, request))
-        return self.arriving(waiting.pop(0), request) if waiting else ()
+    def received(self, request: plan.Wr, step: plan.Post) -> Moved:
+        """What a message writes: the bytes of the receive that it was paired with, and where that may change of each
+        that it may take. Before it is posted, of the next one."""
+        queue = self.queue(step.qp, not step.peer)
+        waiting = self.receives.get(queue, {})
+        turn = self.turns.get(request.at, 0)
+        self.turns[request.at] = turn + 1
+        due = self.course.message(self.number, request.at, turn)
+        if due is None:
+            first = next((number for number in waiting if self.course.is_free(number)), None)
+            spans = self.arriving(waiting.pop(first), request) if first is not None else ()
+            return Moved(request.at, spans, NOTHING)
+        takes = due.takes
+        chosen = [*waiting] if queue[0] == SHARED or step.qp in self.cancelled else []
+        if takes is not None and takes.receive is not None and (takes.got is not None or not chosen):
+            chosen = [takes.receive.step] if takes.receive.step in waiting else []
+        arrivals = tuple(Arrival(number, self.arriving(waiting[number], request)) for number in chosen)
+        moved = Moved(request.at, (), NOTHING, message=due, arrivals=arrivals)
+        return moved._replace(written=moved.by_now(self.course))
 
     def arriving(self, receive: _Waiting, request: plan.Wr) -> tuple[Span, ...]:
         """The bytes of a receive that a message may write: as many as it has, in their order."""
@@ -266,7 +307,7 @@ class MkeyReach:
         return now if left is None else self.bytes_of(parts)
 
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
-        return ("dci" if qp in self.dcis and peer else qp), peer
+        return (SHARED if qp in self.dcis and peer else qp), peer
 
     def bytes_of(self, parts: Iterable[Part], but: plan.Overrides = (), depth: int = 0) -> tuple[Span, ...]:
         """The bytes of these parts; an mkey's are those of its layout, as its entries are now. For parts with live or

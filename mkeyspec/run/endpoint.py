@@ -56,6 +56,10 @@ class OpenReceive:
     """Set when a message for it was posted."""
     place: int = 0
     """Its place among all receives that were posted."""
+    step: int = -1
+    """The number of the step that posted it; -1: none of the case."""
+    gone: bool = False
+    """It was in a queue that a reset has emptied, and was not posted again."""
 
 
 class End:
@@ -447,4 +451,6 @@ class Pair:
             end.unfreed.clear()
             end.configurations.clear()
             if not end.shared:  # which no reset of a DCI empties
+                for receive in end.receives:
+                    receive.gone = True
                 end.receives.clear()

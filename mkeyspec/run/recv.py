@@ -25,5 +25,7 @@ def post(state: CaseState, addresses: Addresses, step: plan.Recv) -> Attempt | N
         receive.label = state.labels.setdefault(step.label, Label())
     state.judge()
     refused = section.post_receive(state, end, receive)
+    receive.gone = bool(refused)
+    state.course.take_receive(len(state.taken) - 1, receive)
     state.use(addresses.named, step.at, receive)
     return Attempt(step.at, "recv", "complete", refused) if refused else None

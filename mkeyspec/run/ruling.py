@@ -98,7 +98,6 @@ class Rulings:
             for left in reset.recover(state, end, attempt, done, plan.is_undecided(claimed)):
                 self.fail(left)
             if attempt.phase == "completion":
-                state.course.lost.add(attempt.at)
                 self._before_the_first_byte(attempt.at, ruling.outcome)
         self._untouched(attempt, done)
         if claimed and ruling.outcome is not None and ruling.outcome.succeeds():

@@ -77,7 +77,7 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         for entry in () if end.number_of else state.events:
             entry.early = entry.early or state.pair_of(entry.event.qp) is end.pair
     drained = end.drained
-    state.course.ask(planned.at for planned in section.planned if planned.opcode)
+    state.course.ask(len(state.taken) - 1, (planned.at for planned in section.planned if planned.opcode))
     section.aborted = abort
     try:
         errno = state.device.post(end.qp, [planned.request for planned in section.planned], abort=abort)
@@ -202,7 +202,7 @@ def post_receive(state: CaseState, end: End, receive: OpenReceive) -> str:
         errno = errno_of(refusal)
     if errno:
         return errno_name(errno)
-    receive.place = next(PLACES)
+    receive.place, receive.gone = next(PLACES), False
     end.receives.append(receive)
     end.number_of[receive.wr_id] = receive.at
     return ""

@@ -34,6 +34,7 @@ class Written:
         number = len(state.taken) - 1
         reach = self._follow(state).fork()
         if not posted:
+            reach.keep_free()
             reach.course = UNKNOWN
         return list(reach.take(state.exact.get(number, state.taken[number])))
 
@@ -44,7 +45,10 @@ class Written:
         last = self._last.get(buffer.addr)
         by = np.full(buffer.length, self._anywhere, np.intp)
         found: Mask = buffer.looked() <= (by if last is None else np.maximum(last, by))
-        for there, start, end in resolve(state, (span for _, entry in self._open for span in entry.written)):
+        open_ = [span for _, entry in self._open for span in entry.by_now(state.course)]
+        if any(name == ANY for name, _, _ in open_):
+            found[:] = True
+        for there, start, end in resolve(state, open_):
             if there is buffer:
                 found[start:end] = True
         return found
@@ -70,14 +74,15 @@ class Written:
 
     def _note(self, state: CaseState, number: int, entry: Moved) -> None:
         until = state.course.until(entry.at)
-        if until == NOT_YET:
+        if until == NOT_YET or entry.unsettled:
             self._open.append((number, entry))
             return
         number = max(number, until)
-        if any(name == ANY for name, _, _ in entry.written):
+        spans = entry.by_now(state.course)
+        if any(name == ANY for name, _, _ in spans):
             self._anywhere = max(self._anywhere, number)
             return
-        for buffer, start, end in resolve(state, entry.written):
+        for buffer, start, end in resolve(state, spans):
             if (last := self._last.get(buffer.addr)) is None:
                 last = self._last[buffer.addr] = np.full(buffer.length, -1, np.intp)
             np.maximum(last[start:end], number, out=last[start:end])
