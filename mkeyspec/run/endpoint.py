@@ -18,7 +18,7 @@ from mkeyspec.plan import At
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.evidence import FLUSH, LATE, SUCCESS, Due
 from mkeyspec.run.label import Label
-from mkeyspec.run.pairing import follow, in_order, move_up
+from mkeyspec.run.pairing import exchange, follow, in_order, move_up
 
 if TYPE_CHECKING:
     from mkeyspec.run.mkey_state import MkeyState
@@ -283,6 +283,8 @@ class End:
         if far is not None and far.succeeded and far.request is not None and far.request.failed and not far.judged:
             there = self.other if came.queue == "send" else self
             follow(far, (*there.unjudged(), *there.recv))
+        if came.queue == "recv" and came.mixed and came.succeeded and not came.judged:
+            exchange(came, (came, *self.recv))
 
     def unheard(self) -> set[At]:
         """Where the requests stand whose bytes may still be under way to the other end's memory."""

@@ -44,3 +44,32 @@ def follow(due: Due, line: Iterable[Due]) -> None:
     gone = [one.request for one in rest if one.request is not None and one.request.failed]
     if due.request in gone and len(gone) < len(rest):
         move_up(rest, gone)
+
+
+def exchange(due: Due, line: Iterable[Due]) -> None:
+    """Messages of two streams are in no order: if the completion of `due` is not that of the message that it was paired
+    with, and may be that of one on its way to another receive of `line`, the two have changed places."""
+    if due.got is None or due.request is None or _fits(due, due):
+        return
+    lanes = {_lane(due)}
+    for other in in_order(line):
+        if other.got is None and _lane(other) not in lanes:
+            lanes.add(_lane(other))  # only the first message of each stream may be the next one
+            if other.mixed and _fits(due, other):
+                move_up([due, other], [due.request])
+                return
+
+
+def _lane(due: Due) -> tuple[int, int]:
+    """The queue and the stream of the message that a receive is paired with."""
+    request = due.request
+    return (0, 0) if request is None else (id(request.end), (request.dc.stream or 0) if request.dc is not None else 0)
+
+
+def _fits(due: Due, other: Due) -> bool:
+    """Whether the completion of `due` is that of the message which `other` is paired with."""
+    got = due.got
+    if got is None or due.receive is None:
+        return False
+    lengths = other.byte_lens if other.lengths_at is None else other.lengths_at(due.receive)
+    return got.opcode == other.opcode and got.imm == other.imm and (not lengths or got.byte_len in lengths)

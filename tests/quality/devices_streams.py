@@ -72,3 +72,16 @@ class SlowStream(Disturbance):
 
 
 device("slow_stream")(SlowStream)
+
+
+class OtherStreamFirst(Disturbance):
+    """Of two requests in two streams, the second one is carried out first."""
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if name != "post" or tap.given_back or len({one.dc.stream for one in args[1] if one.dc is not None}) < 2:
+            return go()
+        self.done = True
+        return tap.device.post(args[0], list(reversed(args[1])))
+
+
+device("other_stream_first")(OtherStreamFirst)
