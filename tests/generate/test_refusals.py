@@ -43,6 +43,7 @@ NOT_DRAWN = {
     "remote_invalidate_flag": "who sees it is open: X-OPEN-27",
     "memcpy_length": "to come",
     "receive_room": "to come",
+    "dc_stream": "to come",
 }
 
 

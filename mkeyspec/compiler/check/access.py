@@ -72,15 +72,31 @@ def check_pd(
 
 def check_side(context: Context, request: object, part: Part, peer: bool, used_by_peer: bool) -> bool:
     """The buffer or mkey must belong to the endpoint whose key is used; True if it does not."""
-    if peer == used_by_peer:
-        return False
+    return peer != used_by_peer and _other_side(context, request, part.name, peer, "a buffer", part)
+
+
+def check_key_side(context: Context, request: plan.Wr, name: str, of_peer: bool, member: str = "") -> bool:
+    """A request that configures an mkey, or invalidates it, names one of the end that it is carried out at; True if it
+    does not."""
+    key = context.mkey(name)
+    return (
+        key is not None
+        and key.peer != of_peer
+        and _other_side(context, request, name, key.peer, "an mkey", request, member)
+    )
+
+
+def _other_side(
+    context: Context, request: object, name: str, peer: bool, wanted: str, thing: object, member: str = ""
+) -> bool:
     owner, other = ("peer", "owner") if peer else ("owner", "peer")
     context.broken(
         "wrong_side",
-        f"`{part.name}` belongs to the {owner}, and a buffer of the {other} is wanted here",
-        part,
+        f"`{name}` belongs to the {owner}, and {wanted} of the {other} is wanted here",
+        thing,
+        member,
         fallback=request,
-        notes=context.declared(part.name),
+        notes=context.declared(name),
     )
     return True
 

@@ -38,6 +38,8 @@ def check_posted(
         )
     if data and qp.type == "dci" and options.dct is None:
         context.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
+    if options.stream is not None and data:
+        _check_stream(context, request, options.stream)
     if options.solicited and not request.takes_receive():
         context.broken(
             "solicited_message",
@@ -46,6 +48,29 @@ def check_posted(
             "solicited",
             help="leave `solicited` out, or add `imm` to a write",
         )
+
+
+def _check_stream(context: Context, request: plan.Wr | plan.Transmit | plan.Receive, stream: int) -> None:
+    """A DCI that was created with streams has those (mlx5dv_wr_post(3), mlx5dv_wr_set_dc_addr_stream). Their number is
+    asked for as a logarithm, so a QP may have more than the case says."""
+    qp = context.qp
+    if qp.type != "dci" or not qp.streams:
+        message = "a stream is named, and the QP was created without streams"
+    elif stream >= qp.streams:
+        message = f"stream {stream}, and the QP was created with {count(qp.streams, 'stream')}: 0 to {qp.streams - 1}"
+    else:
+        return
+    refused = qp.type == "dci" and qp.streams and stream >= 1 << (qp.streams - 1).bit_length()
+    context.broken(
+        "dc_stream",
+        message,
+        request,
+        "stream",
+        notes=() if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),),
+        help=f"qp q {{ type dci; streams {1 << stream.bit_length()} }}",
+        reason="local_protection",
+        phases=None if refused else (),
+    )
 
 
 def check_type(context: Context, request: plan.Wr | plan.Step, operation: str, length: Int = 0) -> None:

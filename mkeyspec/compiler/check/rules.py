@@ -174,6 +174,7 @@ _TABLE = (
     ),
     Rule("memcpy_length", "MKS0448", "WRP-22", f"{_POST} mlx5dv_wr_memcpy", COMPLETE, "memcpy beyond the device's max"),
     Rule("qp_operations", "MKS0449", "WRP-06", f"{_POST} RC QPs", CREATE, "operations the QP type does not have"),
+    Rule("dc_stream", "MKS0471", "WRP-34", f"{_POST} DCI QPs", COMPLETION, "stream that the QP does not have"),
     Rule("receive_room", "MKS0456", "WRP-05", "ibv_post_recv(3)", COMPLETION, "message longer than its receive"),
     # Undefined outcomes: no claim covers them.
     Rule("update_tag_flag", "MKS0447", "MKY-06", f"{_MKEY} UPDATE_TAG", UNDEFINED, "tag of an mkey without UPDATE_TAG"),

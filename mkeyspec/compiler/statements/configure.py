@@ -5,6 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check import configure as rules
 from mkeyspec.compiler.check import mkey_state
+from mkeyspec.compiler.check.access import check_key_side
 from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.posting import check_posted, check_type
 from mkeyspec.compiler.check.state import AbstractState
@@ -43,9 +44,11 @@ def _check_configure(context: Context, request: plan.Configure) -> None:
 
 
 def _check_posted(context: Context, request: plan.Configure | plan.MrList | plan.MrInterleaved) -> bool:
-    """Where a configuration is posted; False if there is no such mkey."""
+    """Where a configuration is posted; False if there is no such mkey at this end."""
     check_posted(context, request, operation=request.operation)
-    return mkey_state.check_exists(context, request, request.mkey)
+    return mkey_state.check_exists(context, request, request.mkey) and not check_key_side(
+        context, request, request.mkey, context.peer
+    )
 
 
 CONFIGURE_RECORD = Request(
@@ -176,7 +179,8 @@ def _check_invalidate(context: Context, request: plan.Invalidate) -> None:
             request,
             help=f"invalidate {request.mkey}",
         )
-    mkey_state.check_exists(context, request, request.mkey)
+    if mkey_state.check_exists(context, request, request.mkey):
+        check_key_side(context, request, request.mkey, context.peer)
 
 
 def _after_invalidate(state: AbstractState, request: plan.Invalidate) -> None:

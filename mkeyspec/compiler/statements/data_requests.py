@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.compiler.check import inline, mkey_state, transfer
+from mkeyspec.compiler.check import access, inline, mkey_state, transfer
 from mkeyspec.compiler.check.context import UNRELIABLE, Context, count, place
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval.coercion import wrong
 from mkeyspec.compiler.eval.evaluate import evaluate
 from mkeyspec.compiler.eval.scope import Scope
-from mkeyspec.compiler.eval.values import BUFFER_KINDS, is_handle
+from mkeyspec.compiler.eval.values import is_handle
 from mkeyspec.compiler.statements.operands import places
 from mkeyspec.compiler.statements.request_parts import (
     live_int,
@@ -61,7 +61,7 @@ def _invalidated(sentence: Sentence, scope: Scope) -> str:
     if modifier is None or modifier.value is None:
         raise missing(sentence, "key")
     value = evaluate(modifier.value, scope)
-    if not is_handle(value, *BUFFER_KINDS):
+    if not is_handle(value, "mkey"):
         wrong(value, scope, modifier.value.span, "`key`", "an mkey")
     return value.name
 
@@ -126,6 +126,8 @@ def _told(context: Context, request: plan.Send, waiting: plan.Recv) -> str:
 def _check_invalidated(context: Context, request: plan.Send) -> None:
     name = request.invalidate
     if name is None or not mkey_state.check_exists(context, request, name):
+        return
+    if access.check_key_side(context, request, name, not context.peer, "key"):
         return
     key = context.mkey(name)
     if key is not None and not key.has(MkeyFlag.REMOTE_INVALIDATE):

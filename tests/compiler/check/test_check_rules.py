@@ -96,6 +96,22 @@ RECV_M, RECV_K = (plan.Recv(at(), (part(name),)) for name in "mk")
 SEND_W, SEND_NOTHING = (post(plan.Send(at(), parts), peer=True) for parts in ((part("w"),), ()))
 INLINE = plan.Options(signaled=True, inline=True)
 
+FAR_K = mkey(peer=True)
+MR_LIST = plan.MrList(at(), "k", List(()), 1)
+MR_INTERLEAVED = plan.MrInterleaved(at(), "k", Interleaved(1, ()), 1)
+INVALIDATE_P = post(plan.Invalidate(at(), "p", "wr_post"))
+SEND_INV_P, SEND_INV_K = (post(plan.Send(at(), (), None, name)) for name in "pk")
+FAR_INV = (
+    mkey(flags=17, peer=True),
+    PEER,
+    post(configuration(access(0), listed(part("w"))), peer=True),
+    plan.Recv(at(), (part("w"),), peer=True),
+)
+STREAM_0, STREAM_3, STREAM_4 = (
+    plan.Send(at(), (part(),), options=plan.Options(dct="t", stream=number)) for number in (0, 3, 4)
+)
+NO_STREAM = plan.Send(at(), (part(),), options=plan.Options(dct="t"))
+
 TRIALS = (
     Trial("no_layout", (M, K, configure(access(1))), transmit(64), transmit(0)),
     Trial("no_layout", (M, K), transmit(64), transmit(0)),
@@ -467,6 +483,8 @@ TRIALS = (
         on(post(plan.Send(at(), (part(),)))),
         on(post(plan.Send(at(), (part(),), options=plan.Options(dct="t")))),
     ),
+    Trial("dc_stream", (M, qp(type="dci", streams=4)), on(post(STREAM_4)), on(post(STREAM_3))),
+    Trial("dc_stream", (M, qp(type="dci")), on(post(STREAM_0)), on(post(NO_STREAM))),
     Trial("wrong_side", (*OPEN, PEER), post(plan.Write(at(), (part("w"),), part("w"))), post(WRITE)),
     Trial(
         "beyond_memory",
@@ -497,6 +515,12 @@ TRIALS = (
     Trial("destroyed_key", (*OPEN, PEER, RECV_K, plan.Destroy(at(), "k")), SEND_W, SEND_NOTHING),
     Trial("no_layout", (K, PEER, RECV_K), SEND_W, SEND_NOTHING),
     Trial("wrong_side", (PEER, plan.Recv(at(), (part("w"),))), SEND_W, SEND_NOTHING),
+    Trial("wrong_side", (PEER, FAR_K), configure(access(1)), post(configuration(access(1)), peer=True)),
+    Trial("wrong_side", (M, K), post(configuration(access(1)), peer=True), configure(access(1))),
+    Trial("wrong_side", (M, FAR_K), post(MR_LIST), post(MR_LIST, peer=True)),
+    Trial("wrong_side", (M, FAR_K), post(MR_INTERLEAVED), post(MR_INTERLEAVED, peer=True)),
+    Trial("wrong_side", (*OPEN, mkey("p", peer=True)), INVALIDATE_P, post(plan.Invalidate(at(), "k", "wr_post"))),
+    Trial("wrong_side", (M, mkey("p"), *FAR_INV), SEND_INV_P, SEND_INV_K),
     Trial("beyond_buffer", (M, K), configure(listed(part("m", 8191, 2))), configure(listed(part("m", 8191, 1)))),
     Trial("beyond_buffer", (M, K), woven(4, 2048, 1), woven(4, 2047, 1)),
     Trial("unknown_state", (*PLAIN, abort(configuration(access(1)))), transmit(), configure(access(0))),
