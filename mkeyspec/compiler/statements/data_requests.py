@@ -35,7 +35,7 @@ from mkeyspec.compiler.statements.shape import (
 from mkeyspec.compiler.statements.statement import Request
 from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Part
-from mkeyspec.value.live import Int, is_known
+from mkeyspec.value.live import Int, is_known, known_number
 
 PAGE = "ibv_wr_post(3)"
 INLINE: dict[str, Slot | None] = {"inline": None}
@@ -80,9 +80,8 @@ def _check_receive(context: Context, request: plan.Send) -> None:
     if not isinstance(step, plan.Post):
         return
     waiting = context.state.receive(context.state.receive_queue(step.qp, not step.peer))
-    length = plan.total(request.data)
-    by_but = any(name == "length" for name, _ in request.options.but) or any(part.but for part in request.data)
-    if waiting is None or by_but or not is_known(length):
+    length = _length(request)
+    if waiting is None or length is None:
         return
     reason = _told(context, request, waiting)
     room = plan.total(waiting.into)
@@ -110,6 +109,17 @@ def _check_receive(context: Context, request: plan.Send) -> None:
     for number, found in enumerate(context.found[before:], before):
         note = Note(f"{met}; a claim is written there" if found.rule.phases else met)
         context.found[number] = found._replace(notes=(*found.notes, note), reason=found.reason and reason)
+
+
+def _length(request: plan.Send) -> int | None:
+    """How many bytes its message has; None: not known, or more are set than its first part has."""
+    if any(part.but for part in request.data):
+        return None
+    total, changed = plan.known_total(request.data), dict(request.options.but).get("length")
+    if total is None or changed is None:
+        return total
+    first, now = known_number(request.data[0].length), known_number(changed)
+    return None if first is None or now is None or now > first else total - first + now
 
 
 def _told(context: Context, request: plan.Send, waiting: plan.Recv) -> str:
