@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mkeyspec.device.protocol import Dek, Memory, Mkey, Pd, Side
+from mkeyspec.device.protocol import Dek, Memory, Mkey, Pd
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.granted import Less
 
@@ -48,19 +48,22 @@ def new_dct(state: CaseState, name: str, number: int) -> None:
 
 
 def _tell_keys_apart(state: CaseState, name: str, made: Mkey | Memory) -> None:
-    for other, side, key in _keys(state):
-        if side == made.side and key >> 8 == made.lkey >> 8:
-            raise Less(
-                f"`{name}` has the index of the key of `{other}`, {key >> 8:#x}, and a key of its own was asked for"
-            )
+    for other, known in _keys(state):
+        if known.side != made.side:
+            continue
+        for member, key, other_key in (("lkey", made.lkey, known.lkey), ("rkey", made.rkey, known.rkey)):
+            if key >> 8 == other_key >> 8:
+                index = f"{key >> 8:#x} in its {member}"
+                text = f"`{name}` has the index of the key of `{other}`, {index}, and a key of its own was asked for"
+                raise Less(text)
 
 
-def _keys(state: CaseState) -> Iterator[tuple[str, Side, int]]:
+def _keys(state: CaseState) -> Iterator[tuple[str, Mkey | Memory]]:
     for mkey in state.mkeys.values():
         if not mkey.destroyed:
-            yield mkey.name, mkey.handle.side, mkey.handle.lkey
+            yield mkey.name, mkey.handle
     for buffer in state.all_buffers():
-        yield buffer.name, buffer.memory.side, buffer.memory.lkey
+        yield buffer.name, buffer.memory
 
 
 def _same(one: Pd | Memory | Mkey, other: Pd | Memory | Mkey) -> bool:

@@ -37,6 +37,18 @@ CONFIGURATION_WQES = 3
 """Most WQEs of one configuration: itself, and one for each domain of its signature (X-LIM-05)."""
 
 
+def other_qp(named: DeviceQp, own: DeviceQp) -> str:
+    """What of a QP that a completion names is not that of the QP it came from; "" if it is the same. What the device
+    has granted to it does not tell one QP from another."""
+    if named.number != own.number:
+        return f"names QP {named.number:#x} and came from {own.number:#x}"
+    if named.side != own.side:
+        return f"names QP {named.number:#x} of the {named.side} and came from that of the {own.side}"
+    if named.handle != own.handle:
+        return f"names a QP with the handle {named.handle} and came from {own.handle}, both of number {own.number:#x}"
+    return ""
+
+
 @dataclass(slots=True, eq=False)
 class OpenReceive:
     """A receive that was posted. `fills`: its pieces in turn, each the signature mkey that it is of, or None, and its
@@ -236,10 +248,9 @@ class End:
     def deliver(self, completion: Completion) -> None:
         """Record a completion: with its request, or as one without a request."""
         line = self.send if completion.queue == "send" else self.recv
-        if completion.qp is not self.qp and completion.qp != self.qp:
+        if completion.qp is not self.qp and (other := other_qp(completion.qp, self.qp)):
             at = self.number_of.get(completion.wr_id, self.pair.at)
-            text = f"id {completion.wr_id} names QP {completion.qp.number:#x} and came from {self.qp.number:#x}"
-            self.strange.append((at, f"a completion names another QP: {text}"))
+            self.strange.append((at, f"a completion names another QP: id {completion.wr_id} {other}"))
         if line and line[0].wr_id == completion.wr_id and (line[0].signaled or completion.status != SUCCESS):
             due = line.popleft()
         else:

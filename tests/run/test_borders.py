@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from mkeyspec.device.model.device import Model
+from mkeyspec.device.protocol import Qp, Refused
 from mkeyspec.run import distinct, surroundings
 from mkeyspec.run.buffer import Beyond, inside
 from mkeyspec.run.drawing import WIDEST, Cell, Drawing
+from mkeyspec.run.endpoint import other_qp
 from mkeyspec.run.expectations import compare_scalars
 from mkeyspec.run.granted import Less
 from mkeyspec.run.surroundings import Surroundings
@@ -47,26 +50,51 @@ def test_where_bytes_are_outside_of_a_buffer(addr: int, length: int, meant: bool
             inside(BUFFER, addr, length, meant=meant)
 
 
-def memory(handle: int, lkey: int) -> Any:
-    return SimpleNamespace(handle=handle, lkey=lkey, side="owner")
+def memory(handle: int, lkey: int, rkey: int) -> Any:
+    return SimpleNamespace(handle=handle, lkey=lkey, rkey=rkey, side="owner")
 
 
 @pytest.mark.parametrize(
     ("made", "text"),
     [
-        (memory(1, 0x300), "`n` is `m`: the device gave one object twice"),
-        (memory(2, 0x100), "`n` has the index of the key of `m`, 0x1"),
-        (memory(2, 0x2FF), None),
+        (memory(1, 0x300, 0x300), "`n` is `m`: the device gave one object twice"),
+        (memory(2, 0x100, 0x100), "`n` has the index of the key of `m`, 0x1 in its lkey"),
+        (memory(2, 0x300, 0x142), "`n` has the index of the key of `m`, 0x1 in its rkey"),
+        (memory(2, 0x2FF, 0x2FF), None),
     ],
 )
 def test_a_buffer_that_the_case_has_already(made: Any, text: str | None) -> None:
-    buffer = SimpleNamespace(name="m", memory=memory(1, 0x100))
+    buffer = SimpleNamespace(name="m", memory=memory(1, 0x100, 0x100))
     state: Any = SimpleNamespace(all_buffers=lambda: [buffer], mkeys={})
     if text is None:
         distinct.new_memory(state, "n", made)
     else:
         with pytest.raises(Less, match=text):
             distinct.new_memory(state, "n", made)
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        (Qp(1, "owner", 0x111, 0), ""),
+        (Qp(1, "owner", 0x112, 64), "names QP 0x112 and came from 0x111"),
+        (Qp(1, "peer", 0x111, 64), "names QP 0x111 of the peer and came from that of the owner"),
+        (Qp(2, "owner", 0x111, 64), "names a QP with the handle 2 and came from 1, both of number 0x111"),
+    ],
+)
+def test_what_tells_a_qp_from_another(named: Qp, text: str) -> None:
+    assert other_qp(named, Qp(1, "owner", 0x111, 64)) == text
+
+
+def test_memory_that_only_others_may_write() -> None:
+    """ibv_reg_mr(3): remote_write and remote_atomic need local_write."""
+    device = Model()
+    for access in (2, 8, 14):
+        with pytest.raises(Refused) as refused:
+            device.memory("peer", 64, access=access)
+        assert refused.value.errno == errno.EINVAL
+        device.memory("peer", 64, access=access | 1)
+    device.memory("peer", 64, access=4)
 
 
 def test_a_rest_takes_its_time() -> None:

@@ -102,21 +102,37 @@ def _other_side(
 
 
 def check_keys(context: Context, request: plan.Wr | plan.Step, part: Part, use: plan.Use, key: AbstractMkey) -> bool:
-    """`but lkey …`, `but rkey …`, `but tag …` on the use of an mkey; True if another key is used."""
+    """`but lkey …`, `but rkey …`, `but tag …` on the use of an mkey, or a tag that no configuration has told the device
+    of; True if another key is used."""
     for member, value in (*part.but, *plan.options_of(request).but):
-        if member == "tag" and value != key.tag:
+        if member == "tag" and value == key.armed_tag:
+            return False
+        if member == "tag":
             context.broken(
                 "update_tag",
-                f"tag {_number(value)} is used, and `{part.name}` has {_number(key.tag)}",
+                f"tag {_number(value)} is used, and `{part.name}` has {_number(key.armed_tag)}",
                 part,
                 "tag",
                 fallback=request,
                 by_but=True,
-                definite=is_known(value) and is_known(key.tag),
+                definite=is_known(value) and is_known(key.armed_tag),
                 reason=use.reason,
             )
             return True
-    return _key_overridden(context, request, part, use)
+    if _key_overridden(context, request, part, use):
+        return True
+    if key.tag == key.armed_tag:
+        return False
+    context.broken(
+        "update_tag",
+        f"`{part.name}` has the tag {_number(key.tag)} since its `retag`, and was not configured after it",
+        part,
+        fallback=request,
+        definite=is_known(key.tag) and is_known(key.armed_tag),
+        help=f"configure {part.name} {{ … }} after the `retag`",
+        reason=use.reason,
+    )
+    return True
 
 
 def _key_overridden(context: Context, request: object, part: Part, use: plan.Use) -> bool:

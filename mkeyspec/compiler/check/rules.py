@@ -227,6 +227,7 @@ _TABLE = (
     Rule("dc_address", "MKS0452", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCI work request without its address"),
     Rule("wrong_side", "MKS0453", "INT-10", f"{_CONFIGURE} lkey", UNDEFINED, "key of the other endpoint"),
     Rule("beyond_buffer", "MKS0454", "INT-07", f"{_CONFIGURE} addr, LST-01", UNDEFINED, "layout beyond its buffer"),
+    Rule("memory_rights", "MKS0472", "WRP-05", "ibv_reg_mr(3) access", UNDEFINED, "memory that only others may write"),
     Rule("beyond_memory", "MKS0455", "WRP-05", "ibv_wr_post(3)", UNDEFINED, "request beyond its buffer"),
     Rule("unknown_state", "MKS0506", "SIG-26", f"{_SIG} Notes", UNDEFINED, "mkey in an unknown state"),
     Rule("destroyed", "MKS0508", "MKY-02", f"{_MKEY} mlx5dv_destroy_mkey", UNDEFINED, "mkey that was destroyed"),

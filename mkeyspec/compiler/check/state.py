@@ -55,7 +55,7 @@ class AbstractMkey(NamedTuple):
     `transfers`: since the last configuration. `inputs`: the domains that the data of transfers came in, of which the
     next check tells, oldest first; None: data that came without a signature. `called`: a check has called for them;
     they stay until there is a newer one. `reported`: since the last configuration, a check found an error. `tag`: set
-    by `retag`.
+    by `retag`; `armed_tag`: what it was at the last configuration, which is when the device learns of it.
     """
 
     at: plan.At
@@ -81,6 +81,7 @@ class AbstractMkey(NamedTuple):
     called: bool = False
     reported: bool = False
     tag: Int = 0
+    armed_tag: Int = 0
     destroyed: plan.At | None = None
 
     def has(self, flag: MkeyFlag) -> bool:
@@ -117,7 +118,8 @@ class AbstractMkey(NamedTuple):
     def cleared(self) -> AbstractMkey:
         """As it was created: its configuration is gone, or not known any more. The error that no check has read is
         still there."""
-        created = AbstractMkey(self.at, self.flags, self.entries, self.peer, self.pd, self.created, tag=self.tag)
+        created = AbstractMkey(self.at, self.flags, self.entries, self.peer, self.pd, self.created)
+        created = created._replace(tag=self.tag, armed_tag=self.armed_tag)
         return created._replace(inputs=self.inputs, called=self.called, destroyed=self.destroyed)
 
 
@@ -246,7 +248,7 @@ class AbstractState:
         key = self.mkey(request.mkey)
         if key is None:
             return
-        changes: dict[str, Any] = {"invalidated": None, "transfers": 0, "reported": False}
+        changes: dict[str, Any] = {"invalidated": None, "transfers": 0, "reported": False, "armed_tag": key.tag}
         if key.called:
             changes.update(inputs=(), called=False)
         unknown = key.unknown

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.abi.constants import Access, MkeyFlag
+from mkeyspec.compiler.check.access import rights_text
 from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.state import (
     MOST_ENTRIES,
@@ -121,6 +122,20 @@ def _pd(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
     return row.handle(modifier.value, scope, "pd", "`pd`").name
 
 
+def _check_memory(context: Context, step: plan.Memory) -> None:
+    """ibv_reg_mr(3): who may be written by others is writable to begin with."""
+    access = step.access
+    if access is not None and access & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC) and not access & Access.LOCAL_WRITE:
+        has = rights_text(access)
+        context.broken(
+            "memory_rights",
+            f"{has} without local_write: ibv_reg_mr refuses to register that",
+            step,
+            "rights",
+            help=f"rights {rights_text(access | Access.LOCAL_WRITE)}",
+        )
+
+
 def _after_memory(state: AbstractState, step: plan.Memory) -> None:
     state.things[step.name] = MemoryState(step.at, step.length, step.peer, step.pd, step.access, step.misaligned)
 
@@ -138,7 +153,7 @@ MEMORY = Statement(
         ),
     ),
     lower=_memory,
-    check=None,
+    check=_check_memory,
     effect=_after_memory,
 )
 

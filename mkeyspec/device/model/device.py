@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mkeyspec.abi.constants import MANY_ENTRIES, MkeyFlag, QpOps
+from mkeyspec.abi.constants import MANY_ENTRIES, Access, MkeyFlag, QpOps
 from mkeyspec.device.model.components import PARTS, Parts
 from mkeyspec.device.model.configuration import M8, M32, Builder
 from mkeyspec.device.model.dct import DCI, M64, Targets
@@ -147,6 +147,8 @@ class Model(LoginCalls):
 
     def memory(self, side: Side, length: int, *, access: int, misaligned: int = 0, pd: Pd | None = None) -> Memory:
         if not 0 <= length <= LONGEST_MEMORY or not 0 <= misaligned < GAP:
+            raise Refused("ibv_reg_mr", errno.EINVAL)
+        if access & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC) and not access & Access.LOCAL_WRITE:
             raise Refused("ibv_reg_mr", errno.EINVAL)
         handle, key = self._next(), self._key() | self._handle & M8
         addr = self._address + misaligned

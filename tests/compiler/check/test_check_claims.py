@@ -294,6 +294,18 @@ def test_invalidation_clears_the_configuration() -> None:
     assert judged(*steps, configure(access(0), listed()), transmit())[1] == []
 
 
+def test_a_tag_that_no_configuration_has_told() -> None:
+    """The device learns of a tag with the next configuration (MKY-06)."""
+    steps = (memory(), mkey(flags=11), configure(access(0xF), listed()), plan.Retag(at(), "k", 9))
+    assert judged(*steps, transmit())[1] == ["MKS0442"]
+    for by, reason in (("send", "local_protection"), ("peer_read", "remote_access")):
+        use = plan.Transmit(at(), part("k"), by, claim=(AT_COMPLETION,))
+        claim = (plan.Rejected("completion", reason, "update_tag"),)
+        assert judged(*steps, use) == (claim, [])
+    assert judged(*steps, configure(access(0)), transmit())[1] == []
+    assert judged(*steps, plan.Retag(at(), "k", 0), transmit())[1] == []
+
+
 def test_remote_invalidation_needs_the_flag() -> None:
     send = post(plan.Send(at(), (part("w"),), None, "k"), peer=True)
     peer = memory("w", peer=True)

@@ -110,6 +110,7 @@ FAR_INV = (
 STREAM_0, STREAM_3, STREAM_4 = (
     plan.Send(at(), (part(),), options=plan.Options(dct="t", stream=number)) for number in (0, 3, 4)
 )
+RETAGGED = (M, mkey(flags=9), configure(access(0xF), listed()), plan.Retag(at(), "k", 9))
 NO_STREAM = plan.Send(at(), (part(),), options=plan.Options(dct="t"))
 
 TRIALS = (
@@ -307,7 +308,6 @@ TRIALS = (
         transmit(1024),
         transmit(512),
     ),
-    Trial("update_tag", (*PLAIN, plan.Retag(at(), "k", 5)), transmit(tag=0), transmit(tag=5)),
     Trial("invalidated_key", (*PLAIN, post(plan.Invalidate(at(), "k", "post_send"))), transmit(), configure(access(0))),
     Trial(
         "check_without_signature",
@@ -483,6 +483,12 @@ TRIALS = (
         on(post(plan.Send(at(), (part(),)))),
         on(post(plan.Send(at(), (part(),), options=plan.Options(dct="t")))),
     ),
+    Trial("memory_rights", (), memory(access=2), memory(access=3)),
+    Trial("memory_rights", (), memory("w", access=12, peer=True), memory("w", access=4, peer=True)),
+    Trial("update_tag", RETAGGED, transmit(), transmit(tag=0)),
+    Trial("update_tag", RETAGGED, transmit(by="peer_read"), transmit(by="peer_read", tag=0)),
+    Trial("update_tag", (*RETAGGED, configure(access(0xF))), transmit(tag=0), transmit(tag=9)),
+    Trial("update_tag", (*RETAGGED, configure(access(0xF)), plan.Retag(at(), "k", 8)), receive(), configure(access(1))),
     Trial("dc_stream", (M, qp(type="dci", streams=4)), on(post(STREAM_4)), on(post(STREAM_3))),
     Trial("dc_stream", (M, qp(type="dci")), on(post(STREAM_0)), on(post(NO_STREAM))),
     Trial("wrong_side", (*OPEN, PEER), post(plan.Write(at(), (part("w"),), part("w"))), post(WRITE)),

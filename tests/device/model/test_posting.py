@@ -96,7 +96,7 @@ def test_memcpy_protection() -> None:
     """WRP-18: another domain, wrong keys, no right to write, beyond the end: an error, and nothing is written."""
     bench = Copier()
     source, target = bench.memory(counter(64)), bench.memory(64)
-    reading = bench.memory(64, access=EVERYTHING & ~1)
+    reading = bench.memory(64, access=4)
     foreign = bench.device.memory("owner", 64, access=EVERYTHING, pd=bench.device.pd("owner"))
     for given in (
         (foreign, target, {}), (source, foreign, {}), (source, reading, {}), (source, target, {"src_lkey": 77}),
