@@ -67,3 +67,27 @@ def test_a_row_that_fails_or_is_skipped_is_named_and_not_used(items: list[Item])
     assert found.failing == {1: "error: ZeroDivisionError"}
     assert all(1 not in rows for rows in found.rows.values())
     assert any(rows == [0, 2] for rows in found.rows.values())
+
+
+TURNS = """\
+mks 1
+
+case c
+    verifies ACC-01
+    memory m = random(64, seed=1)
+    memory closed = random(32, seed=2), rights 0
+    mkey k
+    configure k { access local_write; layout interleaved(4, m count 8, closed count 8) }
+    receive random(64, seed=3) into k by recv
+        rejected at completion with local_protection
+"""
+
+
+def test_many_turns_at_once_are_looked_at_entry_by_entry(tmp_path: Path) -> None:
+    """The model takes turns of an interleaved layout together, and a faulty one each entry by itself."""
+    (tmp_path / "turns.mks").write_text(TURNS)
+    some = load([tmp_path / "turns.mks"], Store(tmp_path, tmp_path / "generated"))
+    fault = catalogue.faults()["entry_rights_unchecked@layout=interleaved"]
+    assert reach(some, [fault], Profile(), DEADLINE, 1).of(fault) == {0}
+    (one,) = campaign([fault.id], some, lambda _: range(1), lambda _: rig(fault), 1, whole=True, deadline=10)
+    assert one.kills

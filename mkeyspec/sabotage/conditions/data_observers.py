@@ -134,6 +134,19 @@ class TableObserver(Observer):
         self.moment.at("table._reach_strided")
         super()._reach_strided(pd, layout, start, length, write, pieces, depth)  # type: ignore[misc]
 
+    def _columns(
+        self, pd: int, layout: StridedLayout, turn: int, rows: int, write: bool
+    ) -> tuple[tuple[int, Bytes], ...] | None:
+        """The model's way for many turns at once. A faulty one takes each entry by itself: those are noted."""
+        moment = self.moment
+        before = moment.entry
+        for key, addr, _, _ in layout.entries:
+            moment.entry = None if moment.layout is None else _entry_at(moment.layout, key, addr)
+            moment.at("table._reach_entry")
+        moment.entry = before
+        found: tuple[tuple[int, Bytes], ...] | None = super()._columns(pd, layout, turn, rows, write)  # type: ignore[misc]
+        return found
+
     def _reach_entry(
         self, pd: int, key: int, addr: int, length: int, write: bool, pieces: list[Piece], depth: int
     ) -> None:
