@@ -461,6 +461,8 @@ class Pair:
             end.received.clear()
             end.lanes.clear()
             end.stopped.clear()
+            end.stoppers.clear()
+            end.fences.clear()
             end.unfreed.clear()
             end.configurations.clear()
             if not end.shared:  # which no reset of a DCI empties
