@@ -216,6 +216,10 @@ class Subject:
             return {"recv": ("owner", "recv"), "read": ("owner", "send")}.get(step.by, ("peer", "send"))
         if isinstance(step, plan.Transmit):
             return ("peer" if step.by == "peer_read" else "owner", "send")
+        if "local_protection" in {getattr(one, "reason", None) for one in self.claim(number)}:
+            for seen in self.record.seen:  # a message whose explicit receive can't take it is judged there
+                if (seen.step, seen.queue) == (number, "recv") and seen.completion.status == "loc_prot_err":
+                    return (seen.completion.qp.side, "recv")
         return ("peer" if getattr(step, "peer", False) else "owner", "send")
 
     def connected_anew(self, qp: int, first: int, last: int) -> bool:
