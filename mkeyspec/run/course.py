@@ -103,6 +103,11 @@ class Course:
         dues = self._of_step.get((number, at))
         return bool(dues) and all(due.cancelled and not due.doubtful for due in dues or ())
 
+    def has_succeeded(self, number: int, at: At) -> bool:
+        """Whether each request of this place and step is known to have succeeded."""
+        dues = self._of_step.get((number, at))
+        return bool(dues) and all(due.succeeded for due in dues or ())
+
     def may_have_moved(self, at: At) -> bool:
         """Whether a request of this place may have moved a byte."""
         dues = self._dues.get(at)

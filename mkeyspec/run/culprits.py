@@ -215,8 +215,9 @@ class MkeyReach:
                 spans = self.bytes_of(step.into, step.options.but)
                 waiting[self.number] = _Waiting(step.into, step.options.but, spans)
             case plan.Post():
-                refused = step.abort or plan.may_be_rejected(step.claim)
+                perhaps = step.abort or plan.may_be_rejected(step.claim)
                 for request in step.requests:
+                    refused = perhaps and not self.course.has_succeeded(self.number, request.at)
                     if self.course.was_posted(self.number, request.at) and not self.course.was_cancelled(
                         self.number, request.at
                     ):
@@ -292,9 +293,10 @@ class MkeyReach:
         match request:
             case plan.Send() if not receive.but:
                 length = dict(request.options.but).get("length")
-                left = plan.known_total(request.data) if length is None else None
-                if length is not None and len(request.data) == 1:
-                    left = known_number(length)
+                left = plan.known_total(request.data)
+                if length is not None and request.data:  # of the first SGE
+                    first, rest = known_number(length), plan.known_total(request.data[1:])
+                    left = first + rest if first is not None and rest is not None else None
             case _:
                 left = None
         parts = []
@@ -317,6 +319,8 @@ class MkeyReach:
         """Keys whose bytes are all among those found."""
         for part in parts:
             bounds = part.bounds() if not part.but and not but else None
+            if bounds is not None and bounds[1] == 0:
+                continue
             low, high = (bounds[0], bounds[0] + bounds[1]) if bounds is not None else (0, WHOLE)
             if part.name not in self.mkeys:
                 found.append((part.name, low, high))
@@ -391,13 +395,20 @@ def _written(request: plan.Wr) -> tuple[list[Part], plan.Overrides]:
     """The parts that a request writes, as far as it has bytes for them, and what is set wrong of them."""
     ends = [end for end in request.ends() if end.use.writes]
     set_wrong = dict(request.options.but)
+    match request:  # what names the end that is read decides nothing here
+        case plan.Write():
+            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("addr", "lkey")}
+        case plan.Read():
+            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("remote_addr", "rkey")}
+        case _:
+            pass
     length = set_wrong.get("length")
     match request:
         case plan.Memcpy() | plan.Write(data=(_,)) | plan.Read(into=(_,)) if length is not None and len(set_wrong) == 1:
             return [replace(end.part, length=length) for end in ends], ()
         case _:
             pass
-    return [replace(end.part, length=_least(end.part.length, end.length)) for end in ends], request.options.but
+    return [replace(end.part, length=_least(end.part.length, end.length)) for end in ends], tuple(set_wrong.items())
 
 
 def _least(one: Int, other: Int) -> Int:
