@@ -235,6 +235,13 @@ class AbstractState:
     def end(self, queue: Queue) -> QueueEnd:
         return self.ends.get(queue, EMPTY)
 
+    def can_stop(self, qp: str | None) -> bool:
+        """Whether the send queue may stop: on a signature error, which a key with BLOCK_SIGNATURE alone can have."""
+        things = self.things.values()
+        return self.qp(qp).sig_pipelining and any(
+            isinstance(one, AbstractMkey) and one.has(MkeyFlag.BLOCK_SIGNATURE) for one in things
+        )
+
     def receive_queue(self, qp: str | None, peer: bool) -> Queue:
         """The end that has the receives of an end: of a DCI's peer, the queue of all targets."""
         return TARGETS if peer and self.qp(qp).type == "dci" else (qp, peer)

@@ -44,6 +44,13 @@ def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
             help=f"await sq_drained on {qp or 'q'}, with qp {qp or 'q'} {{ sig_pipelining }}",
             page="mlx5dv_create_qp(3)",
         )
+    if event == "sq_drained" and not row.state.can_stop(qp):
+        raise fault(
+            "MKS0513",
+            "sq_drained never comes: the case has no mkey with block_signature, so no signature error stops a queue",
+            sentence.span,
+            page="mlx5dv_create_qp(3)",
+        )
     step = plan.Await(sentence.at, event, qp, row.known(sentence, scope))
     undecided.record_await(row.undecided, step, sentence.span)
     row.add(step, sentence)
@@ -145,16 +152,22 @@ def _forget_messages(row: RowState, qp: str | None) -> None:
 
 def _check_cancel(context: Context, step: plan.Cancel) -> None:
     """A WR is cancelled on a QP in SQD; only a QP with signature pipelining gets there here (XCAN-01, XCAN-06)."""
-    qp = context.state.qp(step.qp)
-    context.broken(
-        "cancel_state",
-        "whether the QP is in SQD by now is seen at run time"
-        if qp.sig_pipelining
-        else "the QP cannot be in SQD: it has no sig_pipelining",
-        step,
-        help="" if qp.sig_pipelining else f"qp {step.qp or 'q'} {{ sig_pipelining }}",
-        definite=not qp.sig_pipelining,
-    )
+    if not _never_stops(context, step):
+        context.broken("cancel_state", "whether the QP is in SQD by now is seen at run time", step, definite=False)
+
+
+def _never_stops(context: Context, step: plan.Cancel | plan.Resume, phases: tuple[str, ...] | None = None) -> bool:
+    """Report that nothing in the case can have stopped the queue, if that is so."""
+    if context.state.can_stop(step.qp):
+        return False
+    if context.state.qp(step.qp).sig_pipelining:
+        message = "the QP cannot be in SQD: the case has no mkey with block_signature that could have an error"
+        help = ""
+    else:
+        message = "the QP cannot be in SQD: it has no sig_pipelining"
+        help = f"qp {step.qp or 'q'} {{ sig_pipelining }}"
+    context.broken("cancel_state", message, step, help=help, phases=phases)
+    return True
 
 
 def _after_cancel(state: AbstractState, step: plan.Cancel) -> None:
@@ -199,10 +212,15 @@ def check_unreceived(row: RowState, *qps: str | None) -> None:
         row.diagnostics.add(one.fault.diagnostic)
 
 
+def _check_resume(context: Context, step: plan.Resume) -> None:
+    """Only a QP in SQD is resumed; no claim covers it, since ibv_modify_qp is none of the calls that are judged."""
+    _never_stops(context, step, phases=())
+
+
 RESUME = Statement(
     step=plan.Resume,
     shapes=(Shape("resume", "resume q", QP, page="ibv_modify_qp(3)"),),
     lower=_resume,
-    check=None,
+    check=_check_resume,
     effect=None,
 )

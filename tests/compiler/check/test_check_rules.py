@@ -110,6 +110,7 @@ FAR_INV = (
 STREAM_0, STREAM_3, STREAM_4 = (
     plan.Send(at(), (part(),), options=plan.Options(dct="t", stream=number)) for number in (0, 3, 4)
 )
+PIPELINES = (qp("q"), qp("p", sig_pipelining=True))
 RETAGGED = (M, mkey(flags=9), configure(access(0xF), listed()), plan.Retag(at(), "k", 9))
 NO_STREAM = plan.Send(at(), (part(),), options=plan.Options(dct="t"))
 
@@ -316,7 +317,7 @@ TRIALS = (
         plan.Check(at(), "k", ("ok",)),
     ),
     Trial(
-        "cancel_state", (qp("q"), qp("p", sig_pipelining=True)), plan.Cancel(at(), 2, "q"), plan.Cancel(at(), 2, "p")
+        "cancel_state", (K, qp("q"), qp("p", sig_pipelining=True)), plan.Cancel(at(), 2, "q"), plan.Cancel(at(), 2, "p")
     ),
     Trial(
         "remote_invalidate_flag",
@@ -483,6 +484,9 @@ TRIALS = (
         on(post(plan.Send(at(), (part(),)))),
         on(post(plan.Send(at(), (part(),), options=plan.Options(dct="t")))),
     ),
+    Trial("cancel_state", PIPELINES, plan.Cancel(at(), 2, "p"), mkey()),
+    Trial("cancel_state", (*PIPELINES, mkey(flags=9)), plan.Resume(at(), "p"), plan.Await(at(), "comm_est", "p")),
+    Trial("cancel_state", (*PIPELINES, K), plan.Resume(at(), "q"), plan.Resume(at(), "p")),
     Trial("memory_rights", (), memory(access=2), memory(access=3)),
     Trial("memory_rights", (), memory("w", access=12, peer=True), memory("w", access=4, peer=True)),
     Trial("update_tag", RETAGGED, transmit(), transmit(tag=0)),

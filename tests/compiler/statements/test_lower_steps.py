@@ -666,7 +666,7 @@ def test_a_case_has_a_default_qp_of_its_own() -> None:
     body = """
     memory m = counter(8)
     peer memory w[8]
-    mkey k
+    mkey k { block_signature }
     qp other
     write m to w
     qp q, default { sig_pipelining }

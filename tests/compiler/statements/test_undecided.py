@@ -26,6 +26,7 @@ configure j { access remote_read; layout list(src); signature { mem d } }
 """
 PIPE = """
 qp q { sig_pipelining }
+mkey s { block_signature }
 post on q as p, nowait { write m to w, signaled, id 1; write m to v, signaled, id 2 }
 """
 
@@ -115,7 +116,7 @@ REFUSED = {
         LEFT,
     ),
     "an event": (
-        f"qp q {{ sig_pipelining }}\nwrite m to w on q {EITHER}\nawait sq_drained on q",
+        f"qp q {{ sig_pipelining }}\nmkey s {{ block_signature }}\nwrite m to w on q {EITHER}\nawait sq_drained on q",
         "whether this event comes depends on an outcome that the case leaves open",
     ),
     "a receive waits": (
@@ -149,7 +150,10 @@ TAKEN = {
     ),
     "its own receive": f"peer recv w as r\nsend m {EITHER}\nrecord byte_len = r.byte_len\nexpect w == any",
     "receives at complete": f"recv n\nwrite m to w {AT_COMPLETE}\npeer send v\nexpect n == fill(0, 64)",
-    "another qp": f"qp q {{ sig_pipelining }}\nwrite m to w {EITHER}\nexpect w == any\nawait sq_drained on q",
+    "another qp": (
+        f"qp q {{ sig_pipelining }}\nmkey s {{ block_signature }}\nwrite m to w {EITHER}\n"
+        "expect w == any\nawait sq_drained on q"
+    ),
     "polled before": (
         f"{PIPE}poll q completes {{ rdma_write, id 1; rdma_write, id 2 }}\nwrite m to w on q {EITHER}\n"
         "write m to v on q completes { rdma_write }\nexpect w == any\nexpect v == m"
