@@ -31,6 +31,17 @@ FAILED = [
     "    rejected at completion",
 ]
 
+STOPPED = [
+    "memory s[516]",
+    "peer memory t[512]",
+    "mkey k { block_signature }",
+    "qp q { sig_pipelining }",
+    "configure k on q { access 0; layout list(s); signature { mem crc32(ones) every 512 } }",
+    "post on q, nowait { write k[0 +: 512] to t, signaled }",
+    "await sq_drained on q",
+    "check k is bad_guard, block 0",
+]
+
 # Of each call: the statements of a case that makes it, after `memory m = counter(64)` in line 5, and how it ends.
 ROWS: dict[str, tuple[list[str], str]] = {
     "pd": (["pd p"], "MKS2007:6"),
@@ -46,8 +57,8 @@ ROWS: dict[str, tuple[list[str], str]] = {
     "post_recv": (["peer memory w[64]", "peer recv w"], "MKS2007:7"),
     "poll": (["peer memory w[64]", "write m to w"], "MKS2007:7"),
     "events": ([], "MKS2007:5"),
-    "cancel": (["mkey s { block_signature }", "qp q { sig_pipelining }", "cancel 1 on q as c"], "MKS2007:8"),
-    "resume": (["mkey s { block_signature }", "qp q { sig_pipelining }", "resume q"], "MKS2007:8"),
+    "cancel": ([*STOPPED, "cancel 1 on q as c"], "MKS2007:14"),
+    "resume": ([*STOPPED, "resume q"], "MKS2007:14"),
     "dek": (["dek d { key random(64, seed=1) }"], "MKS2007:6"),
     "dct": (["dct t { key 5 }"], "MKS2007:6"),
     "reconnect": (FAILED, "MKS2007:8"),

@@ -50,6 +50,8 @@ def settle(
         for found in broken:
             if found.definite and not found.by_but:
                 _report(found, diagnostics, notes=_when_note(when_false), help=_claim_help(found))
+            elif found.dropped and not found.by_but and not found.live:
+                _dropped(found, diagnostics)
         return claim
     definite = [b for b in broken if b.definite]
     if not broken and not overrides(step):
@@ -112,6 +114,17 @@ def _placed(claim: plan.Claim, matching: list[BrokenRule]) -> plan.Claim:
 def _report(found: BrokenRule, diagnostics: Diagnostics, notes: tuple[Note, ...] = (), help: str = "") -> None:
     diagnostics.error(
         found.rule.code, found.message, found.span, notes=(*found.notes, *notes), help=help, page=found.rule.reference
+    )
+
+
+def _dropped(found: BrokenRule, diagnostics: Diagnostics) -> None:
+    diagnostics.warning(
+        "MKS0622",
+        "the other end drops this request and tells nobody: nothing arrives",
+        found.span,
+        notes=(Note(found.message), *found.notes),
+        help=found.help or "if that is meant, `allow MKS0622` with the reason",
+        page=found.rule.reference,
     )
 
 

@@ -52,7 +52,9 @@ class Context:
         span = self.origin.get(thing, member, self.step if fallback is None else fallback)
         row = RULES[rule] if phases is None else RULES[rule]._replace(phases=phases)
         certain = definite and not dropped
-        self.found.append(BrokenRule(row, span, message, notes, help, by_but, certain, reason, dropped=dropped))
+        self.found.append(
+            BrokenRule(row, span, message, notes, help, by_but, certain, reason, None, dropped, not definite)
+        )
 
     def origin_of(self, earlier: plan.Step | None) -> Origin:
         """The origin of an earlier step, whose parts are looked at here."""

@@ -17,12 +17,17 @@ from mkeyspec.diagnostics.diagnostic import Note
 from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Live, is_known, known_number
 
+DEEPEST = 8
+"""Mkeys inside one another, the outermost with them."""
+
 Reach = tuple[int, int]
 """The bytes of a layout that are touched: the first one, and the one after the last."""
 
 
 def check_inside(context: Context, request: object, part: Part, key: AbstractMkey, use: plan.Use) -> bool:
-    """False, and recorded, if the layout contains an mkey without a known layout."""
+    """False, and recorded, if the layout contains an mkey without a known layout, or too many inside one another."""
+    if not _look_depth(context, request, part, key):
+        return False
     left, seen = [key], {part.name}
     while left:
         for name in _keys_of(left.pop().layout):
@@ -45,6 +50,32 @@ def check_inside(context: Context, request: object, part: Part, key: AbstractMke
                 )
                 return False
     return True
+
+
+def _look_depth(context: Context, request: object, part: Part, key: AbstractMkey) -> bool:
+    """False, and recorded, if more than DEEPEST mkeys are inside one another. No page says how many may be; the
+    kernel's driver reads the device's number (max_indirection), and libmlx5 doesn't tell it."""
+    inside: dict[str, set[str]] = {}
+    left = {part.name: key}
+    while left:
+        name, one = left.popitem()
+        inside[name] = {below for below in _keys_of(one.layout) if context.mkey(below) is not None}
+        left |= {below: inner for below in inside[name] - inside.keys() if (inner := context.mkey(below)) is not None}
+    depth = 0
+    while innermost := [name for name, below in inside.items() if not below & inside.keys()]:
+        depth += 1
+        for name in innermost:
+            del inside[name]
+    if inside or depth <= DEEPEST:  # what is left is a circle, which was reported
+        return True
+    context.broken(
+        "nested_too_deep",
+        f"the layout of `{part.name}` has more than {DEEPEST} mkeys inside one another",
+        part,
+        fallback=request,
+        help=f"no page says how many may be; up to {DEEPEST} are supported here",
+    )
+    return False
 
 
 def check_entries(

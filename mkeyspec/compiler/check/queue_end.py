@@ -32,7 +32,8 @@ class QueueEnd(NamedTuple):
     `waiting`: receives of the case that no message has consumed. `perhaps`: receives that a cancelled SEND may have
     consumed. `unread`: consumed receives whose completion was not waited for. `receives`: those that wait, in order;
     None where a cancelled request or a failed one leaves open which are left. `met`: ids of the SENDs of this end
-    that have consumed a receive. `pending`: completions that were not waited for.
+    that have consumed a receive. `pending`: completions that were not waited for. `drained`: since the last `resume`,
+    an sq_drained was waited for.
     """
 
     waiting: int = 0
@@ -42,6 +43,7 @@ class QueueEnd(NamedTuple):
     met: tuple[int, ...] = ()
     pending: int = 0
     sent: Sent = NOTHING_SENT
+    drained: bool = False
 
 
 EMPTY = QueueEnd()

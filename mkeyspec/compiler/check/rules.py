@@ -201,6 +201,7 @@ _TABLE = (
     Rule("too_many_sges", "MKS0458", "WRP-05", "ibv_create_qp(3) cap", UNDEFINED, "more SGEs than the QP was made for"),
     Rule("atomic_boundary", "MKS0459", "WRP-05", "ibv_wr_post(3)", UNDEFINED, "atomic off its boundary"),
     Rule("own_layout", "MKS0460", "LST-01", f"{_CONFIGURE} layout_list", UNDEFINED, "mkey in its own layout"),
+    Rule("nested_too_deep", "MKS0473", "LST-01", f"{_CONFIGURE} layout_list", UNDEFINED, "more than 8 nested mkeys"),
     Rule("dek_size", "MKS0461", "CRY-01", "mlx5dv_dek_create(3) key", UNDEFINED, "key that is not of AES-XTS"),
     Rule("dek_pd", "MKS0486", "XCRY-21", f"{_DEK} pd", UNDEFINED, "DEK of another protection domain"),
     Rule("dct_on_other_qp", "MKS0462", "WRP-31", f"{_POST} DCI QPs", UNDEFINED, "DCT named on a QP that is not a DCI"),
@@ -245,7 +246,7 @@ class BrokenRule(NamedTuple):
     `definite`: False where a live value decides, or the pages leave it open.
     `reason`: the class of completion status (`constants.STATUS_CLASS`), for rules of the phase completion.
     `phases` of the rule, unless the step narrows them. `request`: which of a section of several, from 0.
-    `dropped`: the other end drops what breaks it, and the request succeeds.
+    `dropped`: the other end drops what breaks it, and the request succeeds. `live`: a live value decides.
     """
 
     rule: Rule
@@ -258,3 +259,4 @@ class BrokenRule(NamedTuple):
     reason: str | None = None
     request: int | None = None
     dropped: bool = False
+    live: bool = False

@@ -55,7 +55,8 @@ class AbstractMkey(NamedTuple):
     `transfers`: since the last configuration. `inputs`: the domains that the data of transfers came in, of which the
     next check tells, oldest first; None: data that came without a signature. `called`: a check has called for them;
     they stay until there is a newer one. `reported`: since the last configuration, a check found an error. `tag`: set
-    by `retag`; `armed_tag`: what it was at the last configuration, which is when the device learns of it.
+    by `retag`; `armed_tag`: what it was at the last configuration, which is when the device learns of it. `configured`:
+    since it was created or invalidated.
     """
 
     at: plan.At
@@ -83,6 +84,7 @@ class AbstractMkey(NamedTuple):
     tag: Int = 0
     armed_tag: Int = 0
     destroyed: plan.At | None = None
+    configured: bool = False
 
     def has(self, flag: MkeyFlag) -> bool:
         """Created with `flag`; an mkey whose flags are live has them all."""
@@ -256,6 +258,7 @@ class AbstractState:
         if key is None:
             return
         changes: dict[str, Any] = {"invalidated": None, "transfers": 0, "reported": False, "armed_tag": key.tag}
+        changes["configured"] = True
         if key.called:
             changes.update(inputs=(), called=False)
         unknown = key.unknown

@@ -149,6 +149,17 @@ def _check_invalidated(context: Context, request: plan.Send) -> None:
             notes=context.declared(name),
             help=f"mkey {name} {{ remote_invalidate }}",
         )
+    elif key is not None and not key.configured and not key.unknown:
+        how = "is not configured" if key.invalidated is None else f"is invalidated at {place(key.invalidated)}"
+        context.broken(
+            "invalidated_key",
+            f"`{name}` {how}, so it can't be invalidated",
+            request,
+            "key",
+            notes=context.declared(name),
+            help=f"peer configure {name} {{ … }}" if key.peer else f"configure {name} {{ … }}",
+            phases=(),
+        )
 
 
 def _after_send(state: AbstractState, request: plan.Send) -> None:

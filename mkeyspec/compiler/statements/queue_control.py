@@ -56,6 +56,11 @@ def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
     row.add(step, sentence)
 
 
+def _after_await(state: AbstractState, step: plan.Await) -> None:
+    if step.event == "sq_drained":
+        state.ends[step.qp, False] = state.end((step.qp, False))._replace(drained=True)
+
+
 AWAIT = Statement(
     step=plan.Await,
     shapes=(
@@ -70,7 +75,7 @@ AWAIT = Statement(
     ),
     lower=_await,
     check=None,
-    effect=None,
+    effect=_after_await,
 )
 
 # poll -------------------------------------------------------------------------------------------
@@ -157,10 +162,13 @@ def _check_cancel(context: Context, step: plan.Cancel) -> None:
 
 
 def _never_stops(context: Context, step: plan.Cancel | plan.Resume, phases: tuple[str, ...] | None = None) -> bool:
-    """Report that nothing in the case can have stopped the queue, if that is so."""
-    if context.state.can_stop(step.qp):
+    """Report that nothing can have stopped the queue, or that nobody has waited for it, if that is so."""
+    if context.state.can_stop(step.qp) and context.state.end((step.qp, False)).drained:
         return False
-    if context.state.qp(step.qp).sig_pipelining:
+    if context.state.can_stop(step.qp):
+        message = "nothing says that the QP is in SQD: no sq_drained of it was waited for"
+        help = f"await sq_drained on {step.qp or 'q'}"
+    elif context.state.qp(step.qp).sig_pipelining:
         message = "the QP cannot be in SQD: the case has no mkey with block_signature that could have an error"
         help = ""
     else:
@@ -217,10 +225,14 @@ def _check_resume(context: Context, step: plan.Resume) -> None:
     _never_stops(context, step, phases=())
 
 
+def _after_resume(state: AbstractState, step: plan.Resume) -> None:
+    state.ends[step.qp, False] = state.end((step.qp, False))._replace(drained=False)
+
+
 RESUME = Statement(
     step=plan.Resume,
     shapes=(Shape("resume", "resume q", QP, page="ibv_modify_qp(3)"),),
     lower=_resume,
     check=_check_resume,
-    effect=None,
+    effect=_after_resume,
 )

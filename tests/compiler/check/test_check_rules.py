@@ -110,6 +110,9 @@ FAR_INV = (
 STREAM_0, STREAM_3, STREAM_4 = (
     plan.Send(at(), (part(),), options=plan.Options(dct="t", stream=number)) for number in (0, 3, 4)
 )
+DRAINED = plan.Await(at(), "sq_drained", "p")
+NESTED = (M, *(mkey(f"k{i}") for i in range(9)), configure(access(0xF), listed(), name="k0"))
+NESTED += tuple(configure(access(0xF), listed(part(f"k{i}")), name=f"k{i + 1}") for i in range(8))
 PIPELINES = (qp("q"), qp("p", sig_pipelining=True))
 RETAGGED = (M, mkey(flags=9), configure(access(0xF), listed()), plan.Retag(at(), "k", 9))
 NO_STREAM = plan.Send(at(), (part(),), options=plan.Options(dct="t"))
@@ -317,11 +320,19 @@ TRIALS = (
         plan.Check(at(), "k", ("ok",)),
     ),
     Trial(
-        "cancel_state", (K, qp("q"), qp("p", sig_pipelining=True)), plan.Cancel(at(), 2, "q"), plan.Cancel(at(), 2, "p")
+        "cancel_state",
+        (K, qp("q"), qp("p", sig_pipelining=True), DRAINED),
+        plan.Cancel(at(), 2, "q"),
+        plan.Cancel(at(), 2, "p"),
     ),
     Trial(
         "remote_invalidate_flag",
-        (M, mkey("j", peer=True), mkey("i", 17, peer=True)),
+        (
+            M,
+            mkey("j", peer=True),
+            mkey("i", 17, peer=True),
+            post(configuration(access(0), name="j"), configuration(access(0), name="i"), peer=True),
+        ),
         post(plan.Send(at(), (part(),), None, "j")),
         post(plan.Send(at(), (part(),), None, "i")),
     ),
@@ -486,7 +497,15 @@ TRIALS = (
     ),
     Trial("cancel_state", PIPELINES, plan.Cancel(at(), 2, "p"), mkey()),
     Trial("cancel_state", (*PIPELINES, mkey(flags=9)), plan.Resume(at(), "p"), plan.Await(at(), "comm_est", "p")),
-    Trial("cancel_state", (*PIPELINES, K), plan.Resume(at(), "q"), plan.Resume(at(), "p")),
+    Trial("cancel_state", (*PIPELINES, K, DRAINED), plan.Resume(at(), "q"), plan.Resume(at(), "p")),
+    Trial("cancel_state", (*PIPELINES, K), plan.Resume(at(), "p"), DRAINED),
+    Trial("nested_too_deep", NESTED, *(plan.Transmit(at(), part(name), "send") for name in ("k8", "k7"))),
+    Trial(
+        "invalidated_key",
+        (M, mkey("i", 17, peer=True)),
+        post(plan.Send(at(), (part(),), None, "i")),
+        post(plan.Send(at(), (part(),))),
+    ),
     Trial("memory_rights", (), memory(access=2), memory(access=3)),
     Trial("memory_rights", (), memory("w", access=12, peer=True), memory("w", access=4, peer=True)),
     Trial("update_tag", RETAGGED, transmit(), transmit(tag=0)),

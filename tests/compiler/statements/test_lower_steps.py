@@ -448,6 +448,9 @@ def test_a_buffer_that_is_received_is_its_bytes() -> None:
 # Others --------------------------------------------------------------------------------------
 
 
+STOPPED = "qp q { sig_pipelining }\nawait sq_drained on q\n"
+
+
 @pytest.mark.parametrize(
     ("text", "step"),
     [
@@ -467,8 +470,8 @@ def test_a_buffer_that_is_received_is_its_bytes() -> None:
                 claim=(Completes((Entry("send", (("id", 1),)), Entry("error", (("status", "wr_flush_err"),)))),),
             ),
         ),
-        ("qp q { sig_pipelining }\nresume q", Resume(AT, "q")),
-        ("qp q { sig_pipelining }\ncancel 2 on q as c", Cancel(AT, 2, "q", "c")),
+        (f"{STOPPED}resume q", Resume(AT, "q")),
+        (f"{STOPPED}cancel 2 on q as c", Cancel(AT, 2, "q", "c")),
         ("mkey u { update_tag }\nretag u to 7", Retag(AT, "u", 7)),
         ("mkey u\ndestroy u as d", Destroy(AT, "u", "d")),
         (DEK_D + "destroy d as gone", DestroyDek(AT, "d", "gone")),
@@ -676,6 +679,7 @@ def test_a_case_has_a_default_qp_of_its_own() -> None:
     await sq_drained
     resume
     poll
+    await sq_drained
     cancel 3
     transmit k by send
     receive counter(8) into k by recv

@@ -159,7 +159,7 @@ TAKEN = {
         "write m to v on q completes { rdma_write }\nexpect w == any\nexpect v == m"
     ),
     "cancelled before": (
-        f"{PIPE}cancel 2 on q\ncancel 2 on q as c accepted or rejected at cancel\n"
+        f"{PIPE}await sq_drained on q\ncancel 2 on q\ncancel 2 on q as c accepted or rejected at cancel\n"
         "poll q completes { rdma_write; rdma_write }\nexpect v == unchanged\nexpect w == m"
     ),
     "success either way": "write m to w, id 5 completes { rdma_write } or accepted\nexpect w == m",
