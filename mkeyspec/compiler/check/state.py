@@ -239,10 +239,8 @@ class AbstractState:
 
     def can_stop(self, qp: str | None) -> bool:
         """Whether the send queue may stop: on a signature error, which a key with BLOCK_SIGNATURE alone can have."""
-        things = self.things.values()
-        return self.qp(qp).sig_pipelining and any(
-            isinstance(one, AbstractMkey) and one.has(MkeyFlag.BLOCK_SIGNATURE) for one in things
-        )
+        keys = (self.mkey(name) for name in self.things)
+        return self.qp(qp).sig_pipelining and any(key is not None and key.has(MkeyFlag.BLOCK_SIGNATURE) for key in keys)
 
     def receive_queue(self, qp: str | None, peer: bool) -> Queue:
         """The end that has the receives of an end: of a DCI's peer, the queue of all targets."""
