@@ -111,8 +111,12 @@ STREAM_0, STREAM_3, STREAM_4 = (
     plan.Send(at(), (part(),), options=plan.Options(dct="t", stream=number)) for number in (0, 3, 4)
 )
 DRAINED = plan.Await(at(), "sq_drained", "p")
-NESTED = (M, *(mkey(f"k{i}") for i in range(9)), configure(access(0xF), listed(), name="k0"))
-NESTED += tuple(configure(access(0xF), listed(part(f"k{i}")), name=f"k{i + 1}") for i in range(8))
+NESTED: tuple[plan.Step, ...] = (
+    M,
+    *(mkey(f"k{number}") for number in range(9)),
+    configure(access(0xF), listed(), name="k0"),
+    *(configure(access(0xF), listed(part(f"k{number}")), name=f"k{number + 1}") for number in range(8)),
+)
 PIPELINES = (qp("q"), qp("p", sig_pipelining=True))
 RETAGGED = (M, mkey(flags=9), configure(access(0xF), listed()), plan.Retag(at(), "k", 9))
 NO_STREAM = plan.Send(at(), (part(),), options=plan.Options(dct="t"))
