@@ -15,6 +15,7 @@ from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.evidence import Event
 from mkeyspec.run.verdict import Failure
 
+LAST_WQE = "qp_last_wqe_reached"
 MOST_TOLD = 8
 """Events too many that are reported one by one."""
 
@@ -77,16 +78,24 @@ def left_over(state: CaseState) -> Iterator[Failure]:
         yield failure if count == 1 else replace(failure, message=f"{failure.message} ({count} times)")
 
 
+def _may_follow(state: CaseState, event: AsyncEvent) -> bool:
+    """Whether a failure of its QP can raise it: the last WQE is that of a shared receive queue, which the targets of
+    DCIs have here."""
+    pair = state.pair_of(event.qp)
+    return event.kind != LAST_WQE or pair is None or pair.attributes.type == "dci"
+
+
 def _left(state: CaseState) -> Iterator[Failure]:
-    raised: Counter[tuple[int, str]] = Counter()
+    raised: Counter[tuple[int, bool]] = Counter()
     for entry in state.events:
         if entry.judged:
             continue
         event = entry.event
-        if event.kind in QP_ERROR_EVENTS and entry.of_failure and event.qp is not None:
-            # IBTA: access, request and fatal errors of a QP raise an event of their own, one for each failure.
-            raised[event.qp.handle, event.kind] += 1
-            if raised[event.qp.handle, event.kind] <= state.failed_qps[event.qp.handle] + state.late[event.qp.handle]:
+        if event.kind in QP_ERROR_EVENTS and entry.of_failure and event.qp is not None and _may_follow(state, event):
+            # IBTA: an error of a QP is an access, a request or a fatal error, and raises one event.
+            which = event.qp.handle, event.kind == LAST_WQE
+            raised[which] += 1
+            if raised[which] <= state.failed_qps[event.qp.handle] + state.late[event.qp.handle]:
                 entry.mark_judged("consequence of the QP's failure")
                 continue
         entry.mark_judged("the closing rule")

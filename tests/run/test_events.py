@@ -160,6 +160,45 @@ class OfTheTarget(Model):
         return super().events()
 
 
+REFUSED = """\
+case f
+    verifies WRP-05
+    memory m = counter(64)
+    peer memory w[64]
+    write m to w, but rkey w.rkey ^ 0xff00
+        rejected at completion
+    expect w == unchanged
+"""
+
+
+class AfterTheFailure(Model):
+    """Raises these events of the responder's QP when it has refused a request."""
+
+    def __init__(self, *kinds: str) -> None:
+        super().__init__(Profile())
+        self.kinds = kinds
+
+    def events(self) -> list[AsyncEvent]:
+        pair = self.default_pair
+        if pair is None or self._queues[pair.owner.handle].state != "err":
+            return super().events()
+        kinds, self.kinds = self.kinds, ()
+        return [*super().events(), *(AsyncEvent(kind, pair.peer) for kind in kinds)]
+
+
+@pytest.mark.parametrize("kind", ["qp_access_err", "qp_req_err", "qp_fatal"])
+def test_a_failure_raises_one_event(kind: str) -> None:
+    """Of an error of a QP IBTA has one kind of event (11.6.3)."""
+    assert told(REFUSED, AfterTheFailure(kind)) == ["pass"]
+    for other in ("qp_access_err", "qp_req_err", "qp_fatal"):
+        assert told(REFUSED, AfterTheFailure(kind, other)) == ["MKS2203:7"]
+
+
+def test_the_last_wqe_is_of_a_shared_receive_queue() -> None:
+    """ibv_get_async_event(3): IBV_EVENT_QP_LAST_WQE_REACHED, "on a QP associated with an SRQ"."""
+    assert told(REFUSED, AfterTheFailure("qp_last_wqe_reached")) == ["MKS2203:7"]
+
+
 def test_the_access_error_of_a_target_follows_from_the_claimed_failure() -> None:
     assert told(DC, OfTheTarget(Profile())) == ["pass"]
 

@@ -134,7 +134,7 @@ def _check_dek(context: Context, step: plan.Dek) -> None:
             by_but=by_but,
             definite=size is not None,
         )
-    elif step.key.length != KEY_BYTES[size] and not step.wrapped:
+    elif step.key.length != KEY_BYTES[size] and not (step.wrapped and _fits(step)):
         context.broken(
             "dek_size",
             f"a key of AES-XTS has {KEY_BYTES[size] if by_but else '32 or 64'} bytes, and this one {step.key.length}",

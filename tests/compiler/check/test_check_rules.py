@@ -398,6 +398,7 @@ TRIALS = (
     Trial("qp_operation_missing", (), post(plan.RawWqe(at(), Fill(0, 16))), configure(access(0), name="m")),
     Trial("dek_key_size", (), dek(but=(("key_size", 2),)), dek(but=(("key_size", 0),))),
     Trial("dek_size", (), dek(but=(("key_size", 1),)), dek(but=(("key_size", 0),))),
+    Trial("dek_size", (LOGIN,), plan.Dek(at(), "d", Fill(1, 31), wrapped=True), dek(wrapped=True)),
     Trial("dek_purpose", (), dek(but=(("key_purpose", 1),)), dek(but=(("key_purpose", 0),))),
     Trial("dek_comp_mask", (), dek(but=(("comp_mask", 3),)), dek(but=(("comp_mask", 1),))),
     Trial("dek_login", (), dek(but=(("comp_mask", 0),)), dek()),
