@@ -18,6 +18,9 @@ CORES  := $(shell nproc 2>/dev/null || echo 1)
 C_FILES = $(wildcard softnic/*/*.[ch] tests/softnic/*.[ch])
 ARGS   ?=
 
+# Images of Python set it. Then each worker, and each process that a test starts, compiles every module that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test announce lint format types arrows check-python clean help
 
 WORKERS = -n $(if $(filter 1,$(CORES)),0,$(CORES))
