@@ -200,6 +200,7 @@ def _words(options: argparse.Namespace, cargo: Cargo) -> list[str]:
         ("--soak-seed", options.soak_seed),
         ("--profile", options.profile),
         ("--shard", options.shard),
+        ("--vary", options.vary),
         ("-n", options.workers),
         ("-k", options.k),
         ("-m", options.m),

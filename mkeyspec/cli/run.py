@@ -31,6 +31,7 @@ example:
   $ mkeyspec run cases -n 2 -k 'crc32c and not peer_read' --durations=5
   $ mkeyspec run cases --watch               # again after each change of a file, until ^C
   $ mkeyspec run cases --lab lab.toml --group nightly      # on each device of a lab
+  $ mkeyspec run cases --vary 42             # each row with other things around it
   $ mkeyspec run --generate 100 --seed 42    # cases that are drawn, not those of files
 Options that are not listed here are pytest's; write their values as --option=value or -oVALUE.
 Exit code: 0 if something ran and nothing went wrong, 1 if a row failed, was blocked or was lost, 2 for
@@ -65,6 +66,8 @@ def add(commands: Any) -> None:
     run.add_argument("--profile", metavar="NAME", help="the cases of cases/NAME.toml, e.g. quick, deep")
     run.add_argument("--shipped", action="store_true", help=f"the cases that mkeyspec ships with: {PACKAGE}")
     generate.add_drawing(run)
+    vary = "each row in other surroundings, drawn from S and its id: keys, histories, requests beside it, flags"
+    run.add_argument("--vary", metavar="S", help=vary)
     run.add_argument("--row-ids", metavar="FILE", help=argparse.SUPPRESS)
     run.add_argument("--fault", "--defect", metavar="NAME", help=argparse.SUPPRESS)
     junit = ("--junit", "--junitxml", "--junit-xml")  # pytest's names for it too
@@ -96,6 +99,8 @@ def _run(options: argparse.Namespace) -> int:
             raise Failure("MKS0905", "--generate and --lab: drawn cases are for one device")
         return lab_run.run(options)
     lab_run.refuse_without_lab(options)
+    if options.vary is not None and options.bundle is not None:
+        raise Failure("MKS0905", "--vary and --bundle: `mkeyspec judge` takes the rows as they are written")
     arguments = list(options.rest)
     for name, _, value in (word.partition("=") for word in arguments):
         if name in _LOGS and value.endswith(SUFFIX):
@@ -159,6 +164,7 @@ def _session(options: argparse.Namespace, given: Sequence[str], arguments: list[
         ("--row-ids", options.row_ids),
         ("--case-profile", options.profile),
         ("--shard", options.shard),
+        ("--vary", options.vary),
         ("--fault", options.fault),
     ):
         if value is not None:

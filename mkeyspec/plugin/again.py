@@ -23,6 +23,7 @@ _OPTIONS: tuple[tuple[str, str, object], ...] = (
     ("--gid-index", "--gid-index", None),
     ("--path-mtu", "--path-mtu", None),
     ("--peer", "--peer", None),
+    ("--vary", "--vary", None),
 )
 """Of pytest, of `mkeyspec run`, and what it is if it is not given."""
 _BUNDLE = "bundle:"

@@ -162,7 +162,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
             )
         return (yield)
     _begin(pyfuncitem, rig)
-    result = yield
+    result = yield from _varied(pyfuncitem, rig)
     if rig.under_way:
         raise Unfinished(
             "error[MKS2011]: the test ended without rig.finish(): nothing of it was judged; "
@@ -170,6 +170,21 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         )
     pyfuncitem.stash[JUDGED] = True
     return result
+
+
+def _varied(item: pytest.Function, rig: Rig) -> Generator[None, object, object]:
+    """Call the test, with `--vary` with a rig that puts other things around its steps."""
+    seed: str | None = item.config.option.vary
+    if seed is None or case_of(item.obj) is None:
+        return (yield)
+    from mkeyspec.vary.rig import VariedRig
+
+    arguments: dict[str, Any] = item.funcargs
+    arguments["rig"] = VariedRig(rig, seed, item.nodeid)
+    try:
+        return (yield)
+    finally:
+        arguments["rig"] = rig
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -156,6 +156,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the K-th of N parts of what is selected, each with about as many rows of each case; K counts from 1",
     )
     group.addoption(
+        "--vary",
+        metavar="SEED",
+        help="carry out each row in other surroundings: other mkeys, histories of its keys, requests beside its own, "
+        "flags, operations of the same direction; what is around it follows from the seed and the row's id",
+    )
+    group.addoption(
         "--balance",
         action="append",
         default=[],
@@ -251,6 +257,10 @@ def pytest_configure(config: pytest.Config) -> None:
         read_profile(option.device_profile)
     if option.expectations:
         read_expectations(option.expectations, choice, None)
+    if option.vary is not None and (option.bundle or option.bundle_parts):
+        raise pytest.UsageError(
+            "error[MKS0905]: --vary and --bundle: `mkeyspec judge` takes the rows as they are written"
+        )
     registered.register(config)
     soak.register(config)
     if option.soak is not None:

@@ -57,6 +57,7 @@ def begin_of(config: pytest.Config, run: str) -> Begin:
         python=platform.python_version(),
         pytest=pytest.__version__,
         seed=str(option.drawn_from or ""),
+        vary=option.vary or "",
         judged="" if bundle is None else _judged(bundle),
     )
 

@@ -36,6 +36,8 @@ def session_properties(config: pytest.Config, info: Info) -> None:
     values.update(device_points(config.option.device_profile))
     if config.option.drawn_from:
         values["seed"] = config.option.drawn_from
+    if config.option.vary is not None:
+        values["vary"] = config.option.vary
     config.stash[SESSION] = values
 
 

@@ -33,6 +33,7 @@ def provenance_of(run: Run) -> Iterator[tuple[str, str]]:
     yield "expectations", " ".join(begin.expectations)
     yield "options", " ".join(begin.options)
     yield "seed", begin.seed
+    yield "vary", begin.vary
     yield "judged", begin.judged
     if run.end is None:
         yield "ended", "not by itself"

@@ -64,6 +64,8 @@ class Begin:
     pytest: str = ""
     seed: str = ""
     """Of drawn cases."""
+    vary: str = ""
+    """The seed of what is around each row."""
     lab: str = ""
     """Of a device of a lab: the name of the run of all of them."""
     unit: str = ""

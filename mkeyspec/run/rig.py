@@ -82,6 +82,8 @@ class Rig:
         """Handles of QPs that failed as the last case claimed: an event of that may come late."""
         self._whole = False
         """Whether the end of the case under way was waited for."""
+        self.varied: tuple[str, tuple[str, ...]] | None = None
+        """Of a case in other surroundings: the seed, and what differs from its text."""
 
     def begin(self, case: CaseInfo) -> list[str]:
         """Start a case. Returns what it needs and the device lacks: not empty means don't run it (and don't finish it).
@@ -102,7 +104,7 @@ class Rig:
             self.around.passed_by(case.id, unmet)
             self.verdict.shown = []
             return unmet
-        self._case, self._at = case, case.at
+        self._case, self._at, self.varied = case, case.at, None
         numbers = self.capabilities.values
         state = CaseState(
             self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated, numbers=numbers
@@ -176,6 +178,11 @@ class Rig:
 
     def _failed(self, case: CaseInfo, taken: Sequence[Step] = ()) -> CaseFailed:
         """`taken`: the steps that were carried out."""
+        if self.varied is not None:
+            seed, notes = self.varied
+            first = self.verdict.failures[0]
+            around = (("varied", f"by seed {seed}"), *(("", note) for note in notes))
+            self.verdict.failures[0] = replace(first, details=(*first.details, *around))
         info = self._info
         words = [info.device, f"firmware {info.firmware}" if info.firmware else ""]
         words += [f"{name} {version}" for name, version in info.versions.items()]

@@ -1,0 +1,128 @@
+"""Rows in other surroundings: right devices stay green, devices that are wrong only there are found."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from mkeyspec import plan
+from mkeyspec.device.model.device import Model
+from mkeyspec.vary.row import Row as Facts
+from mkeyspec.vary.varied import MOST, vary
+from tests.quality.subject import PROFILE, ROOT, Bench, Row, rows
+from tests.shipped import WHOLE, some, suites
+from tests.vary.faults import TRIALS, Trial
+
+OFFERS = Model(PROFILE).capabilities().offers
+ROWS = 400
+SEEDS = ("1", "2") if WHOLE in os.environ else ("1",)
+WORDS = (
+    "other mkeys are made",
+    "without a create flag is refused",
+    "entries more",
+    "a DEK with the key",
+    "is configured before",
+    "has a configuration refused",
+    "has one aborted",
+    "is registered by mr_list",
+    "is registered by mr_interleaved",
+    "has another tag",
+    "come in another order",
+    "the list of",
+    "SGEs",
+    "has other flags",
+    "other requests are in the section",
+    "`send` is `",
+    "`recv` is `read`",
+    "`peer_write` is `peer_write_imm`",
+)
+"""A part of what each kind of variation says of itself."""
+
+
+def around(row: Row, seed: str) -> tuple[Row, tuple[str, ...]]:
+    varied = vary(row.row.steps, seed, row.id, OFFERS)
+    return replace(row, row=replace(row.row, steps=varied.steps)), varied.notes
+
+
+@cache
+def sample() -> tuple[Row, ...]:
+    paths = [*some(suites(), 8), ROOT / "cases/mkey/deep.mks"]  # keys with a tag
+    found = [row for row in rows(paths) if len(row.row.steps) <= MOST and not row.case.isolated]
+    return tuple(found if WHOLE in os.environ else Random("which").sample(found, ROWS))
+
+
+def test_no_row_is_red_on_the_model_and_each_kind_comes() -> None:
+    """The whole: MKEYSPEC_TESTS_WHOLE=1. On the software NIC: `mkeyspec run cases --device soft --vary 1`."""
+    bench, said, red = Bench(), set[str](), []
+    for row in sample():
+        for seed in SEEDS:
+            varied, notes = around(row, seed)
+            said.update(word for word in WORDS for note in notes if word in note)
+            outcome = bench.run(varied)
+            if not outcome.green and outcome.status not in ("skip", "told"):
+                red.append((row.id, seed, outcome.text))
+    assert red == []
+    assert set(WORDS) - said == set()
+
+
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.device.__name__)
+def test_a_device_that_is_wrong_in_some_surroundings_is_found(trial: Trial) -> None:
+    source = Path(trial.row.partition("::")[0])
+    chosen = rows([ROOT / source], trial.row, 1, each=True)[:12]
+    bench = Bench(lambda: trial.device(PROFILE))
+    passing = [row for row in chosen if bench.run(row).green]
+    assert passing, "the row must not have these surroundings itself"
+    outcomes = (bench.run(around(row, str(seed))[0]) for seed in range(trial.seeds) for row in passing)
+    assert any(outcome.status == "fail" for outcome in outcomes)
+
+
+def test_the_same_seed_and_row_give_the_same() -> None:
+    row = rows([ROOT / "cases/layout/list.mks"])[0]
+    assert around(row, "7") == around(row, "7")
+    assert len({around(row, str(seed))[0].row.steps for seed in range(20)}) > 10
+    other = vary(row.row.steps, "7", "another id", OFFERS)
+    assert other.steps != around(row, "7")[0].row.steps
+
+
+def test_what_a_row_says_comes_in_its_order() -> None:
+    """Nothing of the row is lost: its steps are there, by place and class, in the same order."""
+    for row in sample()[:100]:
+        varied, _ = around(row, "3")
+        steps = iter(varied.row.steps)
+        for step in row.row.steps:
+            assert any((one.at, type(one)) == (step.at, type(step)) and _named(one) == _named(step) for one in steps)
+
+
+def _named(step: plan.Step) -> object:
+    return getattr(step, "name", None)
+
+
+def test_what_is_expected_is_not_changed() -> None:
+    for row in sample()[:100]:
+        varied, _ = around(row, "3")
+        kinds = (plan.Expect, plan.Check, plan.Poll, plan.Await, plan.Cancel, plan.Store, plan.Record, plan.Snapshot)
+        mine = [step for step in row.row.steps if isinstance(step, kinds)]
+        theirs = [step for step in varied.row.steps if isinstance(step, kinds)]
+        assert theirs[: len(mine)] == mine
+        claims = [step.claim for step in row.row.steps if isinstance(step, plan.Post)]
+        kept = [step.claim for step in varied.row.steps if isinstance(step, plan.Post)]
+        assert [claim for claim in kept if claim in claims] or not claims
+
+
+def test_a_long_row_is_left_as_it_is() -> None:
+    row = rows([ROOT / "cases/layout/list.mks"])[0]
+    steps = row.row.steps * (MOST // len(row.row.steps) + 1)
+    assert vary(steps, "1", row.id, OFFERS) == vary(steps, "2", row.id, OFFERS)
+
+
+def test_counted_completions_keep_their_requests() -> None:
+    for row in rows([ROOT / "cases/signature/stops.mks"], most=2):
+        facts = Facts(row.row.steps)
+        assert facts.exact
+        _, notes = around(row, "5")
+        assert not any("section" in note or "flags" in note for note in notes)
