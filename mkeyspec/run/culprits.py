@@ -21,7 +21,7 @@ from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.run.course import UNKNOWN, Course
 from mkeyspec.run.evidence import Due
 from mkeyspec.value.layout import Layout, Part
-from mkeyspec.value.live import Int, is_known, known_number
+from mkeyspec.value.live import Int, is_known, known_number, lives_in
 from mkeyspec.value.signature import Domain
 
 Span = tuple[str, int, int]
@@ -78,6 +78,8 @@ WHOLE = 1 << 62
 """An offset greater than the length of any buffer."""
 SHARED = "dci"
 """Stands for the DCIs of a case: their targets have one receive queue."""
+KEYS = ("addr", "lkey", "rkey")
+"""Members of a buffer or an mkey that say where a request goes."""
 DEEPEST = 8
 """Layouts of layouts that are followed."""
 
@@ -255,7 +257,9 @@ class MkeyReach:
                 written = self.bytes_of(*_written(request))
                 read = self.bytes_of(request.reads())
                 far = self.bytes_of(end.part for end in request.ends() if end.use.remote)
-                yield Moved(request.at, written, _names(read), len(written) == len(read) == 1, len(far) == 1)
+                in_one = len(written) == len(read) == 1
+                written += self.bytes_of(_elsewhere(request))
+                yield Moved(request.at, written, _names(read), in_one, len(far) == 1)
             case plan.RawWqe() if request.is_nop():
                 pass
             case plan.RawWqe():
@@ -394,14 +398,7 @@ def cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
 def _written(request: plan.Wr) -> tuple[list[Part], plan.Overrides]:
     """The parts that a request writes, as far as it has bytes for them, and what is set wrong of them."""
     ends = [end for end in request.ends() if end.use.writes]
-    set_wrong = dict(request.options.but)
-    match request:  # what names the end that is read decides nothing here
-        case plan.Write():
-            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("addr", "lkey")}
-        case plan.Read():
-            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("remote_addr", "rkey")}
-        case _:
-            pass
+    set_wrong = _set_wrong(request)
     length = set_wrong.get("length")
     match request:
         case plan.Memcpy() | plan.Write(data=(_,)) | plan.Read(into=(_,)) if length is not None and len(set_wrong) == 1:
@@ -409,6 +406,26 @@ def _written(request: plan.Wr) -> tuple[list[Part], plan.Overrides]:
         case _:
             pass
     return [replace(end.part, length=_least(end.part.length, end.length)) for end in ends], tuple(set_wrong.items())
+
+
+def _elsewhere(request: plan.Wr) -> list[Part]:
+    """The buffers and mkeys whose address or key is set for that of the end that is written: it is they that are."""
+    named = {end.part.name for end in request.ends() if end.use.writes}
+    lives = [live for value in _set_wrong(request).values() for live in lives_in(value) if live.member in KEYS]
+    return [Part(name, 0, WHOLE) for name in dict.fromkeys(live.subject for live in lives) if name not in named]
+
+
+def _set_wrong(request: plan.Wr) -> dict[str, Int]:
+    """What is set wrong of a request, without what names the end that is read."""
+    set_wrong = dict(request.options.but)
+    match request:
+        case plan.Write():
+            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("addr", "lkey")}
+        case plan.Read():
+            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("remote_addr", "rkey")}
+        case _:
+            pass
+    return set_wrong
 
 
 def _least(one: Int, other: Int) -> Int:
