@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec.plugin import journal, judging, not_closed, quarantine, recording, result_stream, waivers, worker_errors
+from mkeyspec.plugin.collected import Collected
 from mkeyspec.plugin.colour import Colours
 from mkeyspec.plugin.device_points import DevicePoints
 from mkeyspec.plugin.measured_elsewhere import MeasuredElsewhere
@@ -39,6 +40,7 @@ def register(config: pytest.Config, *, watched: bool = False) -> None:
     quarantine.register(config)
     waivers.register(config, option.waivers)
     run_of(config)
+    manager.register(Collected(config), "mkeyspec-collected")
     judging.register(config)
     recording.register(config)
     watched |= read_choice(option.device).kind not in ("model", "bundle")

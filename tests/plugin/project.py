@@ -119,6 +119,9 @@ class Project:
         asked = ["-pconftest"] if arguments[:1] == ("run",) and (self.path / "conftest.py").is_file() else []
         return self._run("-m", "mkeyspec", *arguments, *asked)
 
+    def python(self, *arguments: str) -> Done:
+        return self._run(*arguments)
+
     def _run(self, *arguments: str) -> Done:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
