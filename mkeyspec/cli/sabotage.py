@@ -40,6 +40,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("-n", type=int, default=1, metavar="N", dest="workers", help="this many processes")
     parser.add_argument("--profile", metavar="NAME", help="only the cases of this profile, e.g. quick")
+    parser.add_argument("--vary", metavar="S", help="each row once more, in other surroundings of this seed")
     parser.add_argument("--rows", type=int, metavar="N", help="N rows of each case, the others where they show nothing")
     parser.add_argument("--matrix", metavar="FILE", help="every case against every fault; FILE gets what kills what")
     parser.add_argument("--choose", metavar="NAME", help="write the profile NAME: few cases that kill every fault")
@@ -60,6 +61,8 @@ def _sabotage(options: argparse.Namespace) -> int:
     from mkeyspec.cli import sabotage_command
 
     project = project_root()
+    if options.vary is not None and (options.claims or options.matrix is not None or options.choose is not None):
+        raise Failure("MKS0905", "--vary: --claims, --matrix and --choose take the rows as they are written")
     if options.claims:
         return _claims(options)
     if options.update:

@@ -31,7 +31,7 @@ from mkeyspec.sabotage.campaign import Killed, baseline, campaign, order
 from mkeyspec.sabotage.catalogue import Fault, UnknownFaultError, named, of_device
 from mkeyspec.sabotage.matrix import Matrix, MatrixError
 from mkeyspec.sabotage.model import faulty_model
-from mkeyspec.sabotage.suite import BrokenSuite, Item, thinned
+from mkeyspec.sabotage.suite import BrokenSuite, Item, thinned, varied
 from mkeyspec.sabotage.suite import load as load_items
 from mkeyspec.store import Store
 
@@ -228,6 +228,8 @@ class Command:
         if gone and not self.options.paths:
             name = self.options.profile
             print(f"mkeyspec: profile {name}: {len(gone)} items are no more; choose it again", file=sys.stderr)
+        if self.options.vary is not None:
+            items += varied(items, self.options.vary)
         return items
 
     def _first(self) -> frozenset[str]:

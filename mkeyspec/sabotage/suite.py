@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
+from typing import cast
 
 from mkeyspec.emit.module_path import source_name
 from mkeyspec.files.project import find_sources
@@ -16,6 +17,7 @@ from mkeyspec.run.marks import Row, case_of
 from mkeyspec.run.rig import Rig
 from mkeyspec.run.verdict import CaseInfo
 from mkeyspec.store import Store
+from mkeyspec.vary.rig import VariedRig
 
 
 class BrokenSuite(Exception):
@@ -93,6 +95,18 @@ def _rows(function: object) -> Sequence[tuple[str, Row]] | None:
 
 def _with(function: Callable[[Rig, Row], None], row: Row) -> Callable[[Rig], None]:
     return lambda rig: function(rig, row)
+
+
+def varied(items: Sequence[Item], seed: str) -> list[Item]:
+    """The same rows in other surroundings, as `mkeyspec run --vary SEED` has them; their ids end with the option."""
+
+    def around(item: Item) -> Item:
+        def run(rig: Rig) -> None:
+            item.run(cast(Rig, VariedRig(rig, seed, item.id)))  # has what a test function calls
+
+        return replace(item, id=f"{item.id} --vary {seed}", run=run)
+
+    return [around(item) for item in items]
 
 
 def thinned(items: Sequence[Item], most: int) -> frozenset[int]:

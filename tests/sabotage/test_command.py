@@ -135,9 +135,11 @@ def test_the_list(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
         (["--profile", "slow"], "error[MKS0904]: no profile 'slow'"),
         (["-n", "0"], "error[MKS0905]"),
         (["--rows", "0"], "error[MKS0905]"),
+        (["--vary", "1", "--claims"], "error[MKS0905]"),
+        (["--vary", "1", "--matrix", "m.json"], "error[MKS0905]"),
         (["nowhere.mks"], "error[MKS0903]"),
     ],
-    ids=["name", "device", "driver", "choose", "from", "profile", "n", "rows", "path"],
+    ids=["name", "device", "driver", "choose", "from", "profile", "n", "rows", "vary claims", "vary matrix", "path"],
 )
 def test_wrong_input(project: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], text: str) -> None:
     assert cli.main(["sabotage", *arguments]) == 2

@@ -12,6 +12,10 @@ import pytest
 
 from mkeyspec import plan
 from mkeyspec.device.model.device import Model
+from mkeyspec.run.departures import Expectations
+from mkeyspec.run.rig import Rig
+from mkeyspec.run.verdict import CaseInfo
+from mkeyspec.sabotage.suite import Item, varied
 from mkeyspec.vary.row import Row as Facts
 from mkeyspec.vary.varied import MOST, vary
 from tests.quality.subject import PROFILE, ROOT, Bench, Row, rows
@@ -45,8 +49,8 @@ WORDS = (
 
 
 def around(row: Row, seed: str) -> tuple[Row, tuple[str, ...]]:
-    varied = vary(row.row.steps, seed, row.id, OFFERS)
-    return replace(row, row=replace(row.row, steps=varied.steps)), varied.notes
+    changed = vary(row.row.steps, seed, row.id, OFFERS)
+    return replace(row, row=replace(row.row, steps=changed.steps)), changed.notes
 
 
 @cache
@@ -61,9 +65,9 @@ def test_no_row_is_red_on_the_model_and_each_kind_comes() -> None:
     bench, said, red = Bench(), set[str](), []
     for row in sample():
         for seed in SEEDS:
-            varied, notes = around(row, seed)
+            changed, notes = around(row, seed)
             said.update(word for word in WORDS for note in notes if word in note)
-            outcome = bench.run(varied)
+            outcome = bench.run(changed)
             if not outcome.green and outcome.status not in ("skip", "told"):
                 red.append((row.id, seed, outcome.text))
     assert red == []
@@ -81,6 +85,25 @@ def test_a_device_that_is_wrong_in_some_surroundings_is_found(trial: Trial) -> N
     assert any(outcome.status == "fail" for outcome in outcomes)
 
 
+def test_a_campaign_has_each_row_twice() -> None:
+    ran: list[str] = []
+
+    def run(rig: Rig) -> None:
+        rig.step(rows([ROOT / "cases/layout/list.mks"])[0].row.steps[0])
+        ran.append(type(rig).__name__)
+
+    item = Item("a.mks::a", "a.mks::a", CaseInfo("a.mks::a", "a.mks"), 0, run)
+    [other] = varied([item], "9")
+    assert other.id == "a.mks::a --vary 9"
+    model = Model(PROFILE)
+    for one in (item, other):
+        rig = Rig(model, PROFILE, Expectations())
+        rig.begin(one.info)
+        one.run(rig)
+        rig.finish()
+    assert ran == ["Rig", "VariedRig"]
+
+
 def test_the_same_seed_and_row_give_the_same() -> None:
     row = rows([ROOT / "cases/layout/list.mks"])[0]
     assert around(row, "7") == around(row, "7")
@@ -92,8 +115,8 @@ def test_the_same_seed_and_row_give_the_same() -> None:
 def test_what_a_row_says_comes_in_its_order() -> None:
     """Nothing of the row is lost: its steps are there, by place and class, in the same order."""
     for row in sample()[:100]:
-        varied, _ = around(row, "3")
-        steps = iter(varied.row.steps)
+        changed, _ = around(row, "3")
+        steps = iter(changed.row.steps)
         for step in row.row.steps:
             assert any((one.at, type(one)) == (step.at, type(step)) and _named(one) == _named(step) for one in steps)
 
@@ -104,13 +127,13 @@ def _named(step: plan.Step) -> object:
 
 def test_what_is_expected_is_not_changed() -> None:
     for row in sample()[:100]:
-        varied, _ = around(row, "3")
+        changed, _ = around(row, "3")
         kinds = (plan.Expect, plan.Check, plan.Poll, plan.Await, plan.Cancel, plan.Store, plan.Record, plan.Snapshot)
         mine = [step for step in row.row.steps if isinstance(step, kinds)]
-        theirs = [step for step in varied.row.steps if isinstance(step, kinds)]
+        theirs = [step for step in changed.row.steps if isinstance(step, kinds)]
         assert theirs[: len(mine)] == mine
         claims = [step.claim for step in row.row.steps if isinstance(step, plan.Post)]
-        kept = [step.claim for step in varied.row.steps if isinstance(step, plan.Post)]
+        kept = [step.claim for step in changed.row.steps if isinstance(step, plan.Post)]
         assert [claim for claim in kept if claim in claims] or not claims
 
 
