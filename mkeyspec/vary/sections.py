@@ -16,6 +16,7 @@ from mkeyspec.plan import Configure, Options, Read, Send, Wr, Write
 from mkeyspec.plan.claim import is_rejected, rejections
 from mkeyspec.value.bytestring import Random, Slice
 from mkeyspec.value.layout import List, Part
+from mkeyspec.vary import values
 from mkeyspec.vary.row import Draw
 
 _MOST_ENTRIES = 12
@@ -39,6 +40,8 @@ def section(draw: Draw, step: plan.Post) -> Iterator[plan.Step]:
     requests = step.requests
     if plain:
         requests = tuple(_formed(draw, request, usual) for request in requests)
+    if refused and step.known is None:
+        requests = tuple(values.another(draw, one) if isinstance(one, Configure) else one for one in requests)
     if usual and (plain or refused) and step.wait and not row.departs:
         requests = tuple(_flagged(draw, request, step.peer) for request in requests)
         if not step.peer and len(requests) <= _MOST_REQUESTS and draw.often(0.4):

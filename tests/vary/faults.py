@@ -23,6 +23,7 @@ from mkeyspec.device.protocol import (
     SetAccess,
     SetInterleaved,
     SetList,
+    SetSignature,
     Side,
     WorkRequest,
     Write,
@@ -170,6 +171,22 @@ class SecondSgeAgain(_Changed):
         return request
 
 
+class HighBits(_Changed):
+    """SIG-18: of the comp_mask of a signature the high half is not looked at."""
+
+    def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
+        request = requests[place]
+        if not isinstance(request, Configure):
+            return request
+        setters = tuple(
+            replace(one, attr=replace(one.attr, comp_mask=one.attr.comp_mask & 0xFFFF_FFFF))
+            if isinstance(one, SetSignature)
+            else one
+            for one in request.setters
+        )
+        return replace(request, setters=setters)
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A row that the device passes as it is written. `seeds`: one of so many finds it."""
@@ -189,6 +206,7 @@ TRIALS = (
     Trial(AccessLast, _LIST),
     Trial(FencedIsLost, _LIST),
     Trial(FirstOnly, _LIST),
+    Trial(HighBits, "cases/configure/undefined_bits.mks::bits_of_the_signature[word=comp_mask"),
     Trial(ImmediateIsShort, "cases/signature/crc.mks::a_field_of_another"),
     Trial(SecondSgeAgain, "cases/mkey/create.mks::tag_may_be_set"),
 )

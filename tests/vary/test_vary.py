@@ -41,6 +41,7 @@ WORDS = (
     "SGEs",
     "has other flags",
     "other requests are in the section",
+    "has another value",
     "`send` is `",
     "`recv` is `read`",
     "`peer_write` is `peer_write_imm`",
@@ -55,7 +56,7 @@ def around(row: Row, seed: str) -> tuple[Row, tuple[str, ...]]:
 
 @cache
 def sample() -> tuple[Row, ...]:
-    paths = [*some(suites(), 8), ROOT / "cases/mkey/deep.mks"]  # keys with a tag
+    paths = [*some(suites(), 8), *(ROOT / "cases" / one for one in ("mkey/deep.mks", "configure/undefined_bits.mks"))]
     found = [row for row in rows(paths) if len(row.row.steps) <= MOST and not row.case.isolated]
     return tuple(found if WHOLE in os.environ else Random("which").sample(found, ROWS))
 
