@@ -92,7 +92,7 @@ class Rig:
         profile requires.
         """
         self.leave()
-        self.verdict = Verdict()
+        self.verdict, self.varied = Verdict(), None
         if self._blocked is not None:
             culprit, symptom = self._blocked.culprit, self._blocked.symptom
             self.verdict = Verdict("blocked", reason=symptom, blocked_by=culprit)
@@ -104,7 +104,7 @@ class Rig:
             self.around.passed_by(case.id, unmet)
             self.verdict.shown = []
             return unmet
-        self._case, self._at, self.varied = case, case.at, None
+        self._case, self._at = case, case.at
         numbers = self.capabilities.values
         state = CaseState(
             self.device, self.profile, self.deadline, case.id, at=case.at, isolated=case.isolated, numbers=numbers

@@ -14,6 +14,7 @@ from mkeyspec.device.model.device import Model
 from mkeyspec.device.protocol import (
     Configure,
     Dek,
+    DekAttr,
     Mkey,
     MrInterleaved,
     Pd,
@@ -80,8 +81,8 @@ class RoundsDown(Model):
 class TwinsDie(Model):
     """XCRY-20: with a DEK the other ones with its key go."""
 
-    def dek(self, key: bytes, keytag: bytes | None = None, attr: object = None) -> Dek:
-        made = super().dek(key, keytag, attr)  # type: ignore[arg-type]
+    def dek(self, key: bytes, keytag: bytes | None = None, attr: DekAttr | None = None) -> Dek:
+        made = super().dek(key, keytag, attr)
         self.__dict__.setdefault("twins", {}).setdefault(key, []).append(made)
         return made
 
@@ -161,7 +162,7 @@ class ImmediateIsShort(_Changed):
 
 
 class SecondSgeAgain(_Changed):
-    """A WRITE of two SGEs takes the first one twice where both are as long; of others the second one byte too early."""
+    """A WRITE of two SGEs takes the bytes of the second one from one byte before it."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
         request = requests[place]
