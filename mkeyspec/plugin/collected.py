@@ -6,16 +6,16 @@ while rows run, and pytest twice at the end (`_pytest.unraisableexception`), in 
 
 from __future__ import annotations
 
-import gc
-
 import pytest
+
+from mkeyspec.process import collector
 
 
 class Collected:
     def __init__(self, config: pytest.Config) -> None:
         # Before pytest's own clean-ups are added, so it is done after them: their look is the last one.
-        config.add_cleanup(gc.unfreeze)
+        config.add_cleanup(collector.unfreeze)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
-        gc.freeze()
+        collector.freeze()
