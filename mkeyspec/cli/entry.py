@@ -56,6 +56,9 @@ _COMMANDS = (
 """In the order that `mkeyspec --help` shows. Each is a module of this package with a function `add`. Only the module of
 the command that is called is imported: all take half a second, and an editor or a script calls one at a time."""
 
+_VERSION = frozenset({"--version", "-V"})
+"""Behind a command, too: `run` passes on what it does not know, and pytest would print its own version."""
+
 _EXITS = "\n".join((__doc__ or "").split("\n")[2:])
 
 _EXAMPLE = f"""\
@@ -98,6 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         paths = [word for word in rest if not word.startswith("-")] if "paths" in options else []
         options.paths = [*getattr(options, "paths", ()), *paths]
         options.rest = [word for word in rest if word not in paths]
+        if not _VERSION.isdisjoint(options.rest):
+            print(f"mkeyspec {__version__}")
+            return 0
         if options.rest and not getattr(options, "passes_on", False):
             parser.error(f"unrecognized arguments: {' '.join(options.rest)}")
         # Whether this process's own command line says all there is to do, should it have to start itself again.

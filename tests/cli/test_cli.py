@@ -496,8 +496,11 @@ def test_wrong_usage_is_2(project: Project, arguments: list[str]) -> None:
     assert done.err.startswith("usage:")
 
 
-def test_version(project: Project) -> None:
-    assert project.mkeyspec("--version").out == f"mkeyspec {__version__}\n"
+@pytest.mark.parametrize("words", [["--version"], ["run", "cases", "--version"], ["run", "-V"], ["check", "--version"]])
+def test_version(project: Project, words: list[str]) -> None:
+    """Also after a command: pytest, which gets what `run` does not know, would print its own."""
+    done = project.mkeyspec(*words)
+    assert (done.code, done.out) == (0, f"mkeyspec {__version__}\n")
 
 
 def test_the_last_line_tells_an_interruption_and_few_reasons() -> None:
