@@ -28,6 +28,11 @@ class Context:
         self.peer = peer
         self.found: list[BrokenRule] = []
 
+    @property
+    def qp_name(self) -> str:
+        """What the help calls the QP of the step: its name, or one for a QP that the case may declare."""
+        return self.step.queue()[0] or "q"
+
     def broken(
         self,
         rule: str,

@@ -80,7 +80,8 @@ def _look_room(context: Context, request: plan.Send | plan.Write) -> None:
         request,
         "inline",
         notes=() if context.qp.at is None else (Note(f"the QP is declared at {place(context.qp.at)}"),),
-        help=f"qp q {{ max_inline_data {length} }}; or, as a device may grant more: `accepted or rejected at complete`",
+        help=f"qp {context.qp_name} {{ max_inline_data {length} }}; or, as a device may grant more: "
+        "`accepted or rejected at complete`",
         definite=not may_be_refused(getattr(context.step, "claim", ())),
         phases=("complete",) if may_be_refused(getattr(context.step, "claim", ())) else (),
     )

@@ -34,7 +34,7 @@ def check_posted(
             f"only a DCI addresses a DCT, and this QP is of type {qp.type}",
             request,
             "dct",
-            help="on a QP of type dci: qp q { type dci }",
+            help=f"on a QP of type dci: qp {context.qp_name} {{ type dci }}",
         )
     if data and qp.type == "dci" and options.dct is None:
         context.broken("dc_address", "a request on a DCI QP needs the DCT it goes to", request, help="…, dct t")
@@ -67,7 +67,7 @@ def _check_stream(context: Context, request: plan.Wr | plan.Transmit | plan.Rece
         request,
         "stream",
         notes=() if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),),
-        help=f"qp q {{ type dci; streams {1 << stream.bit_length()} }}",
+        help=f"qp {context.qp_name} {{ type dci; streams {1 << stream.bit_length()} }}",
         reason="local_protection",
         phases=None if refused else (),
     )
@@ -110,5 +110,5 @@ def check_sges(context: Context, request: plan.Wr | plan.Step, pieces: int, most
             f"{count(pieces, 'SGE')}, and the QP was made for {most}",
             request,
             notes=() if context.qp.at is None else (Note(f"the QP is declared at {place(context.qp.at)}"),),
-            help=f"a QP of the case's own: qp q {{ {member} {pieces} }}",
+            help=f"a QP of the case's own: qp {context.qp_name} {{ {member} {pieces} }}",
         )

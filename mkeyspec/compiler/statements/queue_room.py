@@ -83,7 +83,7 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
         if one.options.signaled or qp.sq_sig_all:
             after = 0
     if wqes > qp.max_send_wr and not refused:
-        raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
+        raise _full(qp, queue, "max_send_wr", wqes, qp.max_send_wr, span)
     waited = step.wait and after != wqes
     far = state.receive_queue(step.qp, not step.peer)
     if plan.is_rejected(step.claim) and plan.rejected_at(step.claim, "completion"):
@@ -106,7 +106,7 @@ def _short_form(state: AbstractState, ledger: BufferContents, step: plan.Transmi
     qp = state.qp(step.qp)
     wqes = 1 + state.end(queue).sent.wqes
     if wqes > qp.max_send_wr and not step.claim:
-        raise _full(qp, "max_send_wr", wqes, qp.max_send_wr, "the send queue", span)
+        raise _full(qp, queue, "max_send_wr", wqes, qp.max_send_wr, span)
     if step.by in ("send", "send_imm", "write_imm", "recv", "peer_write_imm"):
         far = state.receive_queue(step.qp, not peer)
         _room_for_receive(state, far, span)
@@ -119,7 +119,7 @@ def _room_for_receive(state: AbstractState, queue: Queue, span: Span) -> None:
     most = SHARED_RECEIVES if queue == TARGETS else qp.max_recv_wr
     number = end.waiting + end.unread + 1
     if number > most:
-        raise _full(qp, "max_recv_wr", number, most, "the receive queue", span)
+        raise _full(qp, queue, "max_recv_wr", number, most, span)
 
 
 def _over(state: AbstractState, queue: Queue) -> None:
@@ -170,14 +170,16 @@ def _names(ledger: BufferContents, request: plan.Wr) -> set[str]:
     return names
 
 
-def _full(qp: QpState, member: str, number: int, most: int, queue: str, span: Span) -> Exception:
+def _full(qp: QpState, queue: Queue, member: str, number: int, most: int, span: Span) -> Exception:
     notes = () if qp.at is None else (Note(f"the QP is declared at {place(qp.at)}"),)
     what = count(number, "entry", "entries")
+    which = "send" if member == "max_send_wr" else "receive"
+    larger = "" if queue == TARGETS else f", or qp {queue[0] or 'q'} {{ {member} {number} }}"
     return fault(
         "MKS0516",
-        f"{what} would wait in {queue}, and the QP was made for {most}",
+        f"{what} would wait in the {which} queue, and the QP was made for {most}",
         span,
         notes=notes,
-        help=f"wait for some before, or qp q {{ {member} {number} }}",
+        help=f"wait for some before{larger}",
         page="ibv_create_qp(3), ibv_post_recv(3)",
     )
