@@ -77,6 +77,28 @@ def _data(one: ConditionalFault) -> dict[str, Any]:
     return {"id": one.id, "what": one.what, "condition": str(one.condition), "violates": one.requirement}
 
 
+class Progress:
+    """What is known while a campaign runs, on stderr: each survivor, and a line at each tenth of 100 faults or more."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = self.survivors = 0
+
+    def one(self, survivor: ConditionalFault | None) -> None:
+        """A fault is judged; `survivor`: it was not killed."""
+        before = self.done * 10 // self.total
+        self.done += 1
+        if survivor is not None:
+            self.survivors += 1
+            print(f"SURVIVES {survivor.id}: {survivor.what}", file=sys.stderr, flush=True)
+        if self.total >= 100 and self.done * 10 // self.total > before:
+            print(
+                f"mkeyspec: {self.done} of {self.total} faults that a row reaches are judged, {self.survivors} survive",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
 class Conditions(Command):
     """One campaign of conditional faults."""
 
@@ -103,6 +125,7 @@ class Conditions(Command):
         killed: dict[str, tuple[str, str]] = {}
         ran = 0
         running = [key for key in faults if rows[key]]
+        progress = Progress(len(running))
         for one in campaign(
             running,
             items,
@@ -117,6 +140,7 @@ class Conditions(Command):
             ran += one.ran if not one.kills else rows[one.fault].index(next(iter(one.kills))) + 1
             for number, how in one.kills.items():
                 killed[one.fault] = items[number].id, how
+            progress.one(None if one.kills else faults[one.fault])
         self._say(killed, rows, items, ran, len(reached.failing), len(reached.skipped))
         return FAILED if len(killed) < len(faults) or reached.failing else OK
 

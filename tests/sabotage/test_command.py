@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import cli
+from mkeyspec.cli.sabotage_conditions import Progress
 from mkeyspec.device.soft.preload import FAULT
 from mkeyspec.sabotage.catalogue import faults
+from mkeyspec.sabotage.conditions import catalogue
 from mkeyspec.sabotage.fault import FAULTY, Faulty
 
 CASE = """\
@@ -183,6 +185,20 @@ def test_conditions_as_json(project: Path, capfd: pytest.CaptureFixture[str]) ->
     assert found["killed_by"]["crc32_not_inverted@block_size=512"] == ["cases/small.mks::strip[size=512]", "MKS2202"]
     assert found["requirements"]["CRC-02"]["faults"] == found["faults"]
     assert all(one["condition"] in one["id"] for one in found["survivors"])
+
+
+def test_a_long_campaign_says_how_far_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    survivor = next(iter(catalogue.faults().values()))
+    progress = Progress(100)
+    for number in range(100):
+        progress.one(survivor if number == 14 else None)
+    said = capfd.readouterr()
+    assert not said.out
+    lines = said.err.splitlines()
+    assert lines[0] == "mkeyspec: 10 of 100 faults that a row reaches are judged, 0 survive"
+    assert lines[1] == f"SURVIVES {survivor.id}: {survivor.what}"
+    assert lines[2] == "mkeyspec: 20 of 100 faults that a row reaches are judged, 1 survive"
+    assert len(lines) == 11
 
 
 def test_conditions_that_all_kill(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
