@@ -11,9 +11,9 @@ from mkeyspec.plan import At
 from mkeyspec.run import drain, expectations, observe
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import ANY, WHOLE
 from mkeyspec.run.dependence import Touched
 from mkeyspec.run.endpoint import End
+from mkeyspec.run.moved import ANY, WHOLE
 from mkeyspec.run.verdict import Failure
 
 Look = Union[plan.Expect, plan.Snapshot, plan.Record, plan.Store, plan.Check, plan.Destroy]

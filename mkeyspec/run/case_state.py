@@ -15,12 +15,14 @@ from mkeyspec.lookslike.witness import Asked
 from mkeyspec.plan import At, Step, Turn
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.course import Course
-from mkeyspec.run.endpoint import End, OpenReceive, Pair
+from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.followed import Followed
 from mkeyspec.run.granted import Less, granted_as
 from mkeyspec.run.label import Label, Unobserved
 from mkeyspec.run.mkey_state import MkeyState
+from mkeyspec.run.open_receive import OpenReceive
+from mkeyspec.run.pair import Pair
 from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Failure
 from mkeyspec.run.written import Written

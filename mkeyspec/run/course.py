@@ -14,7 +14,7 @@ from mkeyspec.plan import At
 from mkeyspec.run.evidence import Due
 
 if TYPE_CHECKING:
-    from mkeyspec.run.endpoint import OpenReceive
+    from mkeyspec.run.open_receive import OpenReceive
 
 BEFORE_THE_FIRST_BYTE = frozenset({
     "access_right", "bad_lkey", "crypto_keytag", "crypto_missing", "destroyed_dek", "destroyed_key", "foreign_pd",

@@ -10,13 +10,13 @@ from mkeyspec.abi.constants import DEK_STATE
 from mkeyspec.device.protocol import DekAttr, NoSuchCall, QpAttributes, Refused, Side
 from mkeyspec.run import distinct
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.granted import Less, granted_as
 from mkeyspec.run.login import wrapped_key
 from mkeyspec.run.mkey_state import MkeyState
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
+from mkeyspec.run.pair import Pair
 from mkeyspec.run.verdict import Failure
 
 _QP_MEMBERS = {member.name for member in fields(QpAttributes)} - {"pd", "private"}

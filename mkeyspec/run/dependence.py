@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mkeyspec import plan
-from mkeyspec.run.culprits import ANY, NOTHING, MkeyReach
+from mkeyspec.run.moved import ANY, NOTHING
+from mkeyspec.run.reach import MkeyReach
 
 TARGETS = "the receives of the case's DCTs"
 """One receive queue for the messages of all DCIs: they consume its receives in the order in which they arrive."""

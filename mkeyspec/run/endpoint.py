@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mkeyspec.abi.constants import STATUS_CLASS
-from mkeyspec.device.protocol import Completion, DcAddress, QpAttributes, QpPair, Sge, Side
+from mkeyspec.device.protocol import Completion, DcAddress, Side
 from mkeyspec.device.protocol import Qp as DeviceQp
 from mkeyspec.plan import At
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.evidence import FLUSH, LATE, SUCCESS, Due
-from mkeyspec.run.label import Label
+from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.pairing import exchange, follow, in_order, move_up
 
 if TYPE_CHECKING:
-    from mkeyspec.run.mkey_state import MkeyState
+    from mkeyspec.run.pair import Pair
 
 
 ACKNOWLEDGED = frozenset({"rc", "dci", "xrc_send"})
@@ -47,31 +46,6 @@ def other_qp(named: DeviceQp, own: DeviceQp) -> str:
     if named.handle != own.handle:
         return f"names a QP with the handle {named.handle} and came from {own.handle}, both of number {own.number:#x}"
     return ""
-
-
-@dataclass(slots=True, eq=False)
-class OpenReceive:
-    """A receive that was posted. `fills`: its pieces in turn, each the signature mkey that it is of, or None, and its
-    wire bytes; whether byte_len counts the wire or the memory of one is open (X-OPEN-17). `own`: posted by a short
-    form, not by the case."""
-
-    at: At
-    wr_id: int
-    sges: tuple[Sge, ...]
-    names_mkey: bool = False
-    fills: tuple[tuple[MkeyState | None, int], ...] = ()
-    own: bool = False
-    label: Label | None = None
-    astray: bool = False
-    """Its first key is not that of the object which it names."""
-    due: Due | None = None
-    """Set when a message for it was posted."""
-    place: int = 0
-    """Its place among all receives that were posted."""
-    step: int = -1
-    """The number of the step that posted it; -1: none of the case."""
-    gone: bool = False
-    """It was in a queue that a reset has emptied, and was not posted again."""
 
 
 class End:
@@ -420,52 +394,3 @@ class End:
                 due.receive.label.dues.remove(due)
             self.receives.appendleft(due.receive)
         return free
-
-
-class Pair:
-    """A connected QP pair under one name ("" is the default pair)."""
-
-    __slots__ = ("at", "attributes", "failed", "handle", "name", "owner", "peer")
-
-    def __init__(self, name: str, at: At, attributes: QpAttributes, handle: QpPair) -> None:
-        self.name = name
-        self.at = at
-        self.attributes = attributes
-        self.handle = handle
-        self.failed = ""
-        """A failure of these QPs that was judged already, in a few words: what is flushed follows from it."""
-        self.owner = End(self, "owner", handle.owner)
-        self.peer = End(self, "peer", handle.peer)
-
-    @property
-    def ends(self) -> tuple[End, End]:
-        return self.owner, self.peer
-
-    def end(self, peer: bool) -> End:
-        return self.peer if peer else self.owner
-
-    def renew(self, handle: QpPair) -> None:
-        """After a reconnect: possibly new QPs, empty queues. Everything must have been checked (`drain`)."""
-        self.handle = handle
-        self.failed = ""
-        for end, qp in ((self.owner, handle.owner), (self.peer, handle.peer)):
-            assert not end.send
-            assert not end.recv or end.shared
-            end.qp = qp
-            end.used = None
-            end.gone |= end.written.keys()
-            end.remote_gone = end.remote_gone or bool(end.remote)
-            end.remote, end.written = 0, {}
-            end.drained = False
-            end.failed = end.flushes = False
-            end.received.clear()
-            end.lanes.clear()
-            end.stopped.clear()
-            end.stoppers.clear()
-            end.fences.clear()
-            end.unfreed.clear()
-            end.configurations.clear()
-            if not end.shared:  # which no reset of a DCI empties
-                for receive in end.receives:
-                    receive.gone = True
-                end.receives.clear()

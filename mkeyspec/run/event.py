@@ -11,8 +11,8 @@ from mkeyspec.device.protocol import AsyncEvent, Qp
 from mkeyspec.plan import Await
 from mkeyspec.run import wait
 from mkeyspec.run.case_state import QP_ERROR_EVENTS, CaseState
-from mkeyspec.run.endpoint import Pair
 from mkeyspec.run.evidence import Event
+from mkeyspec.run.pair import Pair
 from mkeyspec.run.verdict import Failure
 
 LAST_WQE = "qp_last_wqe_reached"

@@ -16,8 +16,9 @@ from mkeyspec.device.protocol import AsyncEvent, Completion, DcAddress
 from mkeyspec.plan import At
 
 if TYPE_CHECKING:
-    from mkeyspec.run.endpoint import End, OpenReceive
+    from mkeyspec.run.endpoint import End
     from mkeyspec.run.mkey_state import MkeyState
+    from mkeyspec.run.open_receive import OpenReceive
 
 SUCCESS = "success"
 FLUSH = "wr_flush_err"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mkeyspec.run import culprits
 from mkeyspec.run.buffer import Buffer
-from mkeyspec.run.culprits import ANY, Span
+from mkeyspec.run.moved import ANY, Span, unnamed
 
 if TYPE_CHECKING:
     from mkeyspec.run.case_state import CaseState
@@ -19,8 +18,8 @@ Mask = npt.NDArray[np.bool_]
 
 
 def key_of(state: CaseState, buffer: Buffer) -> str:
-    """The name of a buffer; of a short form's, `culprits.unnamed`."""
-    return buffer.name if state.buffers.get(buffer.name) is buffer else culprits.unnamed(buffer.at)
+    """The name of a buffer; of a short form's, `unnamed`."""
+    return buffer.name if state.buffers.get(buffer.name) is buffer else unnamed(buffer.at)
 
 
 class Extent:

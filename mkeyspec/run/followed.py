@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from mkeyspec.plan import Step
-from mkeyspec.run.culprits import MkeyReach, Moved, cancelled
 from mkeyspec.run.dependence import Touched, Walk
+from mkeyspec.run.moved import Moved
+from mkeyspec.run.reach import MkeyReach, cancelled
 
 _Entry = TypeVar("_Entry")
 

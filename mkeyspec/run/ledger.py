@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import unnamed
+from mkeyspec.run.moved import unnamed
 from mkeyspec.run.observe import Seen
 from mkeyspec.run.route import Key, Piece, Transfer, Unknown, place_in, transfers
 from mkeyspec.value.layout import Part

@@ -12,9 +12,10 @@ from mkeyspec.plan import At
 from mkeyspec.run import drain, marker, wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
-from mkeyspec.run.endpoint import End, Pair
+from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.outcomes import describe
+from mkeyspec.run.pair import Pair
 from mkeyspec.run.verdict import Failure
 
 MOST_TOLD = 8

@@ -21,9 +21,10 @@ from mkeyspec.plan import At
 from mkeyspec.run import wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
-from mkeyspec.run.endpoint import End, OpenReceive
+from mkeyspec.run.endpoint import End
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
+from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.outcomes import describe
 from mkeyspec.run.pairing import PLACES
 from mkeyspec.run.verdict import Failure

@@ -13,9 +13,10 @@ import numpy as np
 
 from mkeyspec.run.buffer import Buffer, Bytes
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import ANY, moves
+from mkeyspec.run.culprits import moves
 from mkeyspec.run.evidence import ANSWERED, Due
 from mkeyspec.run.extent import Extent, resolve
+from mkeyspec.run.moved import ANY
 from mkeyspec.run.verdict import Failure
 
 

@@ -6,8 +6,8 @@ from mkeyspec import plan
 from mkeyspec.run import section
 from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.endpoint import OpenReceive
 from mkeyspec.run.label import Label
+from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.outcomes import Attempt
 
 

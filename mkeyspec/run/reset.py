@@ -10,8 +10,10 @@ from __future__ import annotations
 from mkeyspec.plan import At
 from mkeyspec.run import leftovers, shared_receives
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.endpoint import End, OpenReceive, Pair
+from mkeyspec.run.endpoint import End
+from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.outcomes import Attempt
+from mkeyspec.run.pair import Pair
 from mkeyspec.run.section import Section, post_receive
 from mkeyspec.run.verdict import Failure
 

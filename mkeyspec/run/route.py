@@ -14,8 +14,9 @@ from mkeyspec import plan
 from mkeyspec.device.protocol import Unsupported
 from mkeyspec.reference.layout import Segment
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import DEEPEST, unnamed
 from mkeyspec.run.label import Unobserved
+from mkeyspec.run.moved import unnamed
+from mkeyspec.run.reach import DEEPEST
 from mkeyspec.value.layout import Layout, Part
 from mkeyspec.value.live import Live, NoValue, is_known, place_of
 from mkeyspec.value.signature import Domain

@@ -12,10 +12,11 @@ from mkeyspec import plan
 from mkeyspec.device.protocol import Configure, RawWqe, Refused, SetSignature, Sge, WorkRequest, Write
 from mkeyspec.plan import At, Claim, Known, lists
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.endpoint import CONFIGURATION_WQES, End, OpenReceive
+from mkeyspec.run.endpoint import CONFIGURATION_WQES, End
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Due
 from mkeyspec.run.mkey_state import byte_lens
+from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.outcomes import Attempt, describe
 from mkeyspec.run.pairing import PLACES
 from mkeyspec.run.request import Planned

@@ -19,12 +19,13 @@ from mkeyspec.plan import At, rejected_at
 from mkeyspec.run import difference, drain, event, leftovers, likeness, reset
 from mkeyspec.run.buffer import GUARD, Buffer, Bytes
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import ANY, Suspects, suspects
+from mkeyspec.run.culprits import Suspects, suspects
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Use
 from mkeyspec.run.extent import Extent, Mask, key_of
 from mkeyspec.run.mkey_check import KIND_NAMES
 from mkeyspec.run.mkey_state import MkeyState
+from mkeyspec.run.moved import ANY
 from mkeyspec.run.verdict import Failure
 
 Found = tuple[Failure, bool]

@@ -15,9 +15,9 @@ from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.buffer import GUARD, inside
 from mkeyspec.run.case_state import CaseState, WireView
 from mkeyspec.run.endpoint import End
-from mkeyspec.run.endpoint import OpenReceive as PostedReceive
 from mkeyspec.run.label import Label
 from mkeyspec.run.mkey_state import MkeyState, byte_lens
+from mkeyspec.run.open_receive import OpenReceive as PostedReceive
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
 from mkeyspec.run.request import Planned, flags_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from mkeyspec import plan
 from mkeyspec.abi.constants import CryptoOrder
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.culprits import unnamed
 from mkeyspec.run.drawing import Cell, Drawing, whole_drawing
 from mkeyspec.run.ledger import Ledger, fields_of, first_blocks
 from mkeyspec.run.ledger_text import sge_of
+from mkeyspec.run.moved import unnamed
 from mkeyspec.run.route import Key, Transfer, Unknown, transfers
 from mkeyspec.value.layout import Part
 from mkeyspec.value.live import Int, is_known

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from mkeyspec.run.buffer import Buffer
 from mkeyspec.run.course import NOT_YET, UNKNOWN
-from mkeyspec.run.culprits import ANY, MkeyReach, Moved, cancelled
 from mkeyspec.run.extent import Mask, resolve
+from mkeyspec.run.moved import ANY, Moved
+from mkeyspec.run.reach import MkeyReach, cancelled
 
 if TYPE_CHECKING:
     from mkeyspec.run.case_state import CaseState
