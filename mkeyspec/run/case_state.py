@@ -151,7 +151,7 @@ class CaseState:
         """Whether a statement has failed: what is left over at the end may follow from it."""
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
-        self.followed = Followed(self.taken)
+        self.followed = Followed(self.taken, self.course)
         self.exact: dict[int, Step] = {}
         """By number, steps with the live numbers that they were carried out with."""
         self._canary = crc32(case_id.encode()) & 0xFFFF

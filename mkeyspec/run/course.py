@@ -56,6 +56,7 @@ class Course:
 
     def post(self, due: Due) -> None:
         """The driver took this one."""
+        due.step = self._number
         self._dues[due.at].append(due)
         self._open.setdefault(due.at, []).append(due)
         self._of_step[self._number, due.at].append(due)
@@ -74,6 +75,12 @@ class Course:
         """Whether the receive of this step may still wait for a message."""
         receive = self._receives.get(number)
         return receive is None or not (receive.gone or (receive.due is not None and receive.due.got is not None))
+
+    def is_open(self, number: int, step: int) -> bool:
+        """Whether the receive of this number may wait, or a message of this `step` or a later one has taken it."""
+        receive = self._receives.get(number)
+        request = receive.due.request if receive is not None and receive.due is not None else None
+        return self.waits(number) or (request is not None and request.step >= step)
 
     def is_free(self, number: int) -> bool:
         """Whether it waits, and is paired with no message."""

@@ -73,6 +73,8 @@ class Due(Entry):
     """Of a request: the receive that its message is paired with (`pairing`)."""
     end: End | None = None
     """Where a request was posted."""
+    step: int = field(default=-1, init=False)
+    """The number of the step that posted a request; -1: none of the case."""
     events: int = 0
     """How many async events had come when it was posted: it has not caused these."""
     dc: DcAddress | None = None

@@ -23,7 +23,7 @@ class Arrival(NamedTuple):
 class Moved(NamedTuple):
     """A statement that moved data: its location, the bytes it may write, the buffers it may read. `in_one`: it reads
     one piece of memory and writes one; `far_in_one`: what it accesses at the other end is one piece. `message`: the
-    request whose message takes one of the receives of `arrivals`."""
+    request whose message takes one of the receives of `arrivals`; None before it is posted."""
 
     at: plan.At
     written: tuple[Span, ...]
@@ -41,17 +41,23 @@ class Moved(NamedTuple):
         takes = self.message.takes
         return self.message.doubtful if takes is None else takes.got is None
 
-    def by_now(self, course: Course) -> tuple[Span, ...]:
-        """The bytes it may write, as far as is known by now which receive its message has taken."""
+    def taken_by_now(self, course: Course) -> tuple[Arrival, ...]:
+        """The receives that its message may have taken, as far as is known by now."""
         if self.message is None:
-            return self.written
+            return self.arrivals
         takes = self.message.takes
         if takes is None and not self.message.doubtful:
             return ()
         own = takes.receive.step if takes is not None and takes.receive is not None else -1
         if takes is not None and takes.got is not None:
-            return next((one.spans for one in self.arrivals if one.step == own), ())
-        return tuple(span for one in self.arrivals if one.step == own or course.waits(one.step) for span in one.spans)
+            return tuple(one for one in self.arrivals if one.step == own)
+        return tuple(one for one in self.arrivals if one.step == own or course.waits(one.step))
+
+    def by_now(self, course: Course) -> tuple[Span, ...]:
+        """The bytes it may write, as far as is known by now which receive its message has taken."""
+        if self.message is None:
+            return self.written
+        return tuple(span for one in self.taken_by_now(course) for span in one.spans)
 
 
 NOTHING: frozenset[str] = frozenset()

@@ -79,18 +79,20 @@ class MkeyReach:
         """Of each place, how many messages of that step were followed."""
         self.dcis: set[str] = set()
         """Their targets have one shared receive queue."""
+        self.met: Moved | None = None
+        """What the last message that was followed writes (`received`)."""
         self.cancelled = frozenset(cancelled(steps))
         """QPs of which a message may take an earlier receive than the one that it was posted for."""
 
     def fork(self) -> MkeyReach:
-        """One that goes on from here by itself."""
+        """One that goes on from here by itself. A receive that was taken before the next step is of no more use."""
+        for waiting in self.receives.values():
+            for number in [number for number in waiting if not self.course.is_open(number, self.number + 1)]:
+                del waiting[number]
         made = copy(self)
         made.mkeys, made.signed, made._known = {**self.mkeys}, {**self.signed}, {**self._known}
         made.open, made.dcis = {*self.open}, {*self.dcis}
-        made.receives = {
-            queue: {number: one for number, one in waiting.items() if self.course.waits(number)}
-            for queue, waiting in self.receives.items()
-        }
+        made.receives = {queue: {**waiting} for queue, waiting in self.receives.items()}
         made.turns = {}
         return made
 
@@ -100,9 +102,22 @@ class MkeyReach:
             for number in [number for number in waiting if not self.course.is_free(number)]:
                 del waiting[number]
 
-    def take(self, step: plan.Step) -> Iterator[Moved]:
+    def begin(self) -> None:
+        """The next step follows."""
         self.number += 1
         self.turns = {}
+
+    def carried_out(self, step: plan.Post) -> Iterator[tuple[plan.Wr, bool]]:
+        """The requests of the step but those that are known not to have been carried out, each with whether it may have
+        been refused."""
+        perhaps = step.abort or plan.may_be_rejected(step.claim)
+        for request in step.requests:
+            number, at = self.number, request.at
+            if self.course.was_posted(number, at) and not self.course.was_cancelled(number, at):
+                yield request, perhaps and not self.course.has_succeeded(number, at)
+
+    def take(self, step: plan.Step) -> Iterator[Moved]:
+        self.begin()
         match step:
             case plan.Mkey():
                 if step.flags & MkeyFlag.BLOCK_SIGNATURE:
@@ -123,13 +138,8 @@ class MkeyReach:
                 spans = self.bytes_of(step.into, step.options.but)
                 waiting[self.number] = _Waiting(step.into, step.options.but, spans)
             case plan.Post():
-                perhaps = step.abort or plan.may_be_rejected(step.claim)
-                for request in step.requests:
-                    refused = perhaps and not self.course.has_succeeded(self.number, request.at)
-                    if self.course.was_posted(self.number, request.at) and not self.course.was_cancelled(
-                        self.number, request.at
-                    ):
-                        yield from self.request(request, step, refused)
+                for request, refused in self.carried_out(step):
+                    yield from self.request(request, step, refused)
             case plan.Memory() | plan.Pd() | plan.Dek() | plan.Dct() | plan.Retag() | plan.Store() | plan.Destroy():
                 pass
             case plan.Query() | plan.DestroyDek() | plan.Login() | plan.Logout() | plan.LoginState():
@@ -186,14 +196,17 @@ class MkeyReach:
         if due is None:
             first = next((number for number in waiting if self.course.is_free(number)), None)
             spans = self.arriving(waiting.pop(first), request) if first is not None else ()
-            return Moved(request.at, spans, NOTHING)
+            one = (Arrival(first, spans),) if first is not None else ()
+            self.met = Moved(request.at, spans, NOTHING, arrivals=one)
+            return self.met
         takes = due.takes
         chosen = [*waiting] if queue[0] == SHARED or step.qp in self.cancelled else []
         if takes is not None and takes.receive is not None and (takes.got is not None or not chosen):
             chosen = [takes.receive.step] if takes.receive.step in waiting else []
         arrivals = tuple(Arrival(number, self.arriving(waiting[number], request)) for number in chosen)
         moved = Moved(request.at, (), NOTHING, message=due, arrivals=arrivals)
-        return moved._replace(written=moved.by_now(self.course))
+        self.met = moved._replace(written=moved.by_now(self.course))
+        return self.met
 
     def arriving(self, receive: _Waiting, request: plan.Wr) -> tuple[Span, ...]:
         """The bytes of a receive that a message may write: as many as it has, in their order."""

@@ -127,9 +127,8 @@ class Rulings:
         other end refuses, it refuses before any part of it, however many pieces the requester has."""
         if not plan.is_rejection(outcome) or outcome.rule not in BEFORE_THE_FIRST_BYTE:
             return
-        last = len(self.state.taken) - 1
-        for number, entry in self.state.followed.moves():
-            if number == last and (entry.in_one or (entry.far_in_one and outcome.reason == "remote_access")):
+        for entry in self.state.written.by_last(self.state):
+            if entry.in_one or (entry.far_in_one and outcome.reason == "remote_access"):
                 for due in self.state.course.stopped_by(entry.at):
                     due.unmoved = True
 

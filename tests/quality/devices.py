@@ -23,7 +23,7 @@ else:
 
 FILES = [
     Path(__file__).with_name(f"{name}.toml")
-    for name in ("devices", "devices_overwritten", "devices_streams", "devices_unreliable")
+    for name in ("devices", "devices_overwritten", "devices_receives", "devices_streams", "devices_unreliable")
 ]
 
 Make = Callable[[], Disturbance]
@@ -68,6 +68,7 @@ def table() -> tuple[dict[str, str], list[Trial]]:
         devices_bytes,
         devices_completions,
         devices_overwritten,
+        devices_receives,
         devices_streams,
         devices_unreliable,
     )
