@@ -13,7 +13,6 @@ There a bounded time without new completions is used instead. The verdict record
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import takewhile
 
 from mkeyspec.device.protocol import Side
 from mkeyspec.plan import At, Step, options_of
@@ -163,9 +162,7 @@ def rest_late(state: CaseState, step: Step, own: End) -> Failure | None:
     if not late or own.drained or own.broken or own.pair.failed:
         return None
     last, entries = len(state.taken) - 1, state.followed.touched()
-    ordered = {
-        one.at: one.opcode in ANSWERED for one in takewhile(lambda one: not options_of(one).fence, step.posted())
-    }
+    ordered = _before_a_fence(step, own)
     looks = [one for number, one in entries if number == last and (not step.posted() or one.at in ordered)]
     if not any(
         one.at in late and meet(one, look) and not (late[one.at] in ANSWERED and ordered.get(look.at))
@@ -177,6 +174,20 @@ def rest_late(state: CaseState, step: Step, own: End) -> Failure | None:
         _rest_pipelined(state, own, step.at, [due for due in own.send if due.at in late], [])
         return None
     return _end_here(state, own, step.at)[1]
+
+
+def _before_a_fence(step: Step, own: End) -> dict[At, bool]:
+    """The requests of a statement that no fence of their stream holds back, each with whether it is answered."""
+    found: dict[At, bool] = {}
+    fenced = set[int]()
+    for one in step.posted():
+        options = options_of(one)
+        stream = (options.stream or 0) if own.pair.attributes.streams else 0
+        if options.fence:
+            fenced.add(stream)
+        if stream not in fenced:
+            found[one.at] = one.opcode in ANSWERED
+    return found
 
 
 def is_unmarked(end: End, *, spare: bool = False) -> bool:

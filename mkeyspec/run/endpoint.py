@@ -116,8 +116,8 @@ class End:
         """For each lane, the position of the request that failed: later requests are flushed, signaled or not."""
         self.stoppers: dict[Lane, Due] = {}
         """The requests of `stopped`."""
-        self.fences: list[int] = []
-        """The positions of requests that wait for those before them."""
+        self.fences: list[tuple[Lane | None, int]] = []
+        """The lanes and positions of requests that wait for those before them."""
         self.unfreed: list[tuple[int, int]] = []
         """Requests of the send queue that no completion has shown the driver to be over: their places, and
         how many WQEs they may be."""
@@ -189,7 +189,7 @@ class End:
         if first is None or first.got is None or first.opcode not in LATE:
             return False
         here = first.got.status in STATUS_CLASS["local_protection"]
-        return here and not any(first.position < fence <= due.position for fence in self.fences)
+        return here and not any(first.position < fence <= due.position for of, fence in self.fences if of == lane)
 
     @property
     def wqes(self) -> int:
@@ -210,7 +210,7 @@ class End:
         if due.queue == "send":
             self.used, due.end = due.at, self
             if due.fence:
-                self.fences.append(due.position)
+                self.fences.append((self.lane(due), due.position))
             if due.dc is not None:
                 self.lanes[due.dc] = None
             self.unfreed.append((due.position, CONFIGURATION_WQES if due.opcode == "driver1" else 1))
