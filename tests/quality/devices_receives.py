@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mkeyspec.device.protocol import Send, Sge, WorkRequest
+from mkeyspec.device.protocol import Completion, Send, Sge, WorkRequest
 from tests.quality.devices import device
 from tests.quality.devices_bytes import Memories
-from tests.quality.tap import Disturbance, Tap
+from tests.quality.tap import Disturbance, Held, Tap
 
 HELD = 9
 """The id of a request whose section a slow device carries out late."""
@@ -69,3 +70,16 @@ class LandsInTheFirstReceive(Disturbance):
 
 device("lands_in_the_first_receive")(LandsInTheFirstReceive)
 device("lands_a_part_in_the_first_receive")(partial(LandsInTheFirstReceive, 32))
+
+
+class FailsItsMessage(Disturbance):
+    """The first message of the owner fails at both ends, and has brought its bytes."""
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if place or tap.given_back:
+            return (Held(completion),)
+        self.done = True
+        return (Held(replace(completion, status="rem_access_err" if queue == "send" else "loc_access_err")),)
+
+
+device("fails_its_message")(FailsItsMessage)
