@@ -48,16 +48,21 @@ def follow(due: Due, line: Iterable[Due]) -> None:
 
 def exchange(due: Due, line: Iterable[Due]) -> None:
     """Messages of two streams are in no order: if the completion of `due` is not that of the message that it was paired
-    with, and may be that of one on its way to another receive of `line`, the two have changed places."""
-    if due.got is None or due.request is None or _fits(due, due):
+    with, and may be that of one on its way to another receive of `line`, it is that one's. The messages between the two
+    keep their order."""
+    if due.got is None or due.request is None or due.receive is None or _fits(due, due):
         return
     lanes = {_lane(due)}
-    for other in in_order(line):
-        if other.got is None and _lane(other) not in lanes:
-            lanes.add(_lane(other))  # only the first message of each stream may be the next one
-            if other.mixed and _fits(due, other):
-                move_up([due, other], [due.request])
-                return
+    open_ = in_order(one for one in line if one is due or one.got is None)
+    at = open_.index(due)
+    for number, other in enumerate(open_):
+        if other is due or _lane(other) in lanes:
+            continue
+        lanes.add(_lane(other))  # only the first message of each stream may be the next one
+        if other.mixed and _fits(due, other):
+            last = [one.request for one in open_[at:number]] if at < number else [other.request]
+            move_up(open_[min(at, number) : max(at, number) + 1], [one for one in last if one is not None])
+            return
 
 
 def _lane(due: Due) -> tuple[int, int]:

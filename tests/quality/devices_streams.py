@@ -74,14 +74,24 @@ class SlowStream(Disturbance):
 device("slow_stream")(SlowStream)
 
 
-class OtherStreamFirst(Disturbance):
-    """Of two requests in two streams, the second one is carried out first."""
+class Reorders(Disturbance):
+    """Of a section of several streams, the requests are carried out in this order."""
+
+    def __init__(self, order: Callable[[Sequence[WorkRequest]], Sequence[WorkRequest]]) -> None:
+        super().__init__()
+        self.order = order
 
     def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
-        if name != "post" or tap.given_back or len({one.dc.stream for one in args[1] if one.dc is not None}) < 2:
+        if name != "post" or tap.given_back or len({to.stream for to in map(_to, args[1]) if to is not None}) < 2:
             return go()
         self.done = True
-        return tap.device.post(args[0], list(reversed(args[1])))
+        return tap.device.post(args[0], self.order(args[1]))
 
 
-device("other_stream_first")(OtherStreamFirst)
+def _later_first(requests: Sequence[WorkRequest]) -> Sequence[WorkRequest]:
+    return sorted(requests, key=lambda one: -(to.stream or 0) if (to := _to(one)) is not None else 0)
+
+
+device("later_streams_first")(partial(Reorders, _later_first))
+device("second_before_the_first_of_its_stream")(partial(Reorders, lambda some: [some[1], some[0], *some[2:]]))
+device("other_stream_first")(partial(Reorders, lambda some: some[::-1]))
