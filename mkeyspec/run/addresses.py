@@ -10,6 +10,7 @@ from mkeyspec.device import protocol
 from mkeyspec.plan import Options
 from mkeyspec.run.buffer import inside
 from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.key_owner import owner_of
 from mkeyspec.run.mkey_state import MkeyState
 from mkeyspec.run.overrides import Members
 from mkeyspec.value.layout import Part
@@ -107,14 +108,14 @@ class Addresses:
         return addr, rkey, named
 
     def is_key(self, name: str, key: int, *, remote: bool = False) -> bool:
-        """Whether a key is that of the buffer or mkey `name`."""
+        """Whether a key, given in the place of that of the buffer or mkey `name`, is of anything."""
         buffer, mkey = self.state.buffers.get(name), self.state.mkeys.get(name)
-        owner = buffer.memory if buffer is not None else mkey.handle if mkey is not None else None
-        return owner is None or key == (owner.rkey if remote else owner.lkey)
+        owner = buffer if buffer is not None else mkey.handle if mkey is not None else None
+        return owner is None or owner_of(self.state, key, owner.side, remote=remote, named=name) is not None
 
     def is_astray(self, wr: plan.Wr, request: protocol.WorkRequest) -> bool:
         """Whether the first local key of a request, its remote key, or its address of a DCT is not that of what `wr`
-        names. The message then fails before its first byte, if it fails."""
+        names, and of nothing else. The message then fails before its first byte, if it fails."""
         remote, local, dct = wr.remote(), wr.local()[:1], wr.options.dct
         rkey: int | None = None
         match request:

@@ -144,7 +144,7 @@ def _movers(state: CaseState, seen: Seen, first: int, *, kept: bool) -> tuple[st
     for piece in seen.pieces:
         if at < piece.length:
             since = piece.buffer.looked_at(np.asarray([piece.start + at]))
-            found = suspects(state.taken, key_of(state, piece.buffer), since)
+            found = suspects(state.aimed, key_of(state, piece.buffer), since)
             return NOT_BY if kept and found.label == "maybe by" else found.label, found.places
         at -= piece.length
     return "", ()

@@ -151,9 +151,11 @@ class CaseState:
         """Whether a statement has failed: what is left over at the end may follow from it."""
         self.taken: list[Step] = []
         """Every step so far, the one under way included."""
-        self.followed = Followed(self.taken, self.course)
+        self.aimed: list[Step] = []
+        """Of each step, what it reaches (`target`)."""
+        self.followed = Followed(self.aimed, self.course)
         self.exact: dict[int, Step] = {}
-        """By number, steps with the live numbers that they were carried out with."""
+        """By number, steps of `aimed` with the live numbers that they were carried out with."""
         self._canary = crc32(case_id.encode()) & 0xFFFF
         # A row's own numbers: a QP that another row had before must not tell its completion for one of this row.
         self._wr_id = FIRST_WR_ID + (self._canary << 16)

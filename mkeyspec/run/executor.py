@@ -23,6 +23,7 @@ from mkeyspec.run import (
     section,
     settle,
     snapshot,
+    target,
     teardown_checks,
     transfer,
     wait,
@@ -78,6 +79,7 @@ class Executor:
         self.state.course.step_ends(len(self.state.taken) - 1)
         self.state.taken.append(step)
         try:
+            self._aim(step)
             self._carry_out(step)
         except Unobserved as missing:
             self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
@@ -96,6 +98,14 @@ class Executor:
         except NoSuchCall as unsayable:
             message = f"no call can ask for this: {unsayable}"
             self.rulings.fail(Failure("MKS2111", step.at, message, hard=True))
+
+    def _aim(self, step: plan.Step) -> None:
+        """Reading its numbers may wait for the requests before it."""
+        aimed = step
+        try:
+            aimed = target.of(step, self.state)
+        finally:
+            self.state.aimed.append(aimed)
 
     def _carry_out(self, step: plan.Step) -> None:
         match step:
@@ -305,7 +315,7 @@ class Executor:
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
-        self._note_exact(step)
+        self._note_exact()
         refused = recv.post(self.state, self.builder.addresses, step)
         if refused is not None:
             self.rulings.rule(refused, (), None)
@@ -418,7 +428,7 @@ class Executor:
         """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""
         failure = drain.rest_for(self.state, step, end) or drain.rest_late(self.state, step, end)
         failure = failure or arrival.of_requests(self.state, step, end)
-        self._note_exact(step)
+        self._note_exact()
         if failure is None and (step.moves_data() or any(request.writes() for request in step.posted())):
             for changed in teardown_checks.overwritten(self.state, self.rulings.excused):
                 self.rulings.fail(changed)
@@ -426,10 +436,11 @@ class Executor:
             self.rulings.fail(failure)
         return failure is None
 
-    def _note_exact(self, step: plan.Step) -> None:
+    def _note_exact(self) -> None:
         """With the live numbers of now."""
         number = len(self.state.taken) - 1
-        if number not in self.state.exact and (exact := live_numbers.resolved(step, self.state)) is not step:
+        aimed = self.state.aimed[number]
+        if number not in self.state.exact and (exact := live_numbers.resolved(aimed, self.state)) is not aimed:
             self.state.exact[number] = exact
 
     def _came(self, branch: plan.Branch | None) -> bool:

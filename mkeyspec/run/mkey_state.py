@@ -14,9 +14,10 @@ from mkeyspec.value.signature import Domain
 class MkeyState:
     """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire;
     `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused; `destroyed`: by the case;
-    `earlier`: its keys (lkey, rkey) before each change of its tag."""
+    `earlier`: its keys (lkey, rkey) before each change of its tag; `configured`: how many of these a configuration has
+    replaced on the device."""
 
-    __slots__ = ("at", "destroyed", "domains", "earlier", "entries", "flags", "handle", "name", "refused")
+    __slots__ = ("at", "configured", "destroyed", "domains", "earlier", "entries", "flags", "handle", "name", "refused")
 
     def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
         self.name = name
@@ -24,6 +25,7 @@ class MkeyState:
         self.flags = flags
         self.handle = handle
         self.earlier: list[tuple[int, int]] = []
+        self.configured = 0
         self.entries: tuple[MkeyState, ...] = ()
         self.domains: tuple[Domain | None, Domain | None] = (None, None)
         self.refused = ""

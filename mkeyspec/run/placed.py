@@ -45,7 +45,7 @@ def take(state: CaseState, dues: Iterable[Due]) -> list[Placed]:
     late = {at for end in ends for at in end.unheard()} - came.keys()
     found = list[Placed]()
     open_ = Extent()
-    steps = [state.exact.get(number, step) for number, step in enumerate(state.taken)]
+    steps = [state.exact.get(number, step) for number, step in enumerate(state.aimed)]
     for _, entry in moves(steps, state.course):
         if entry.at in late:
             open_.add(state, entry.written)

@@ -127,10 +127,12 @@ class Rulings:
         other end refuses, it refuses before any part of it, however many pieces the requester has."""
         if not plan.is_rejection(outcome) or outcome.rule not in BEFORE_THE_FIRST_BYTE:
             return
+        # To the compiler any other key is wrong; one of another object may break a rule about lengths.
+        elsewhere = outcome.rule == "bad_lkey" and self.state.aimed[-1] is not self.state.taken[-1]
         for entry in self.state.written.by_last(self.state):
             if entry.in_one or (entry.far_in_one and outcome.reason == "remote_access"):
                 for due in self.state.course.stopped_by(entry.at):
-                    due.unmoved = True
+                    due.unmoved = due.astray or not elsewhere
 
     def soft(self, failure: Failure | None, known: plan.Known | None, stated: bool, at: plan.At) -> None:
         """Rule on an expectation or a check."""

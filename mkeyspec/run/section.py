@@ -116,6 +116,8 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
             end.written[due.at] = due.position
         if writes or any(mkey.handle.side != end.side for mkey in planned.mkeys):
             end.remote = due.position
+        if planned.opcode == "driver1":
+            planned.mkeys[0].configured = len(planned.mkeys[0].earlier)
         if planned.domains is not None:
             planned.mkeys[0].domains = planned.domains
         if planned.layout is not None:

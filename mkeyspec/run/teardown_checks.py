@@ -123,7 +123,7 @@ def _changed(state: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excus
         where = difference.positions(content[start:stop], got[start:stop])
         if len(where):
             guard = _guard(buffer, zone, base, content[start:stop], got[start:stop], where)
-            yield _blame(state, guard, buffer, named, suspects(state.taken, key, buffer.born)), False
+            yield _blame(state, guard, buffer, named, suspects(state.aimed, key, buffer.born)), False
     where = difference.positions(content[GUARD:end], got[GUARD:end], buffer.free)
     departed = excused.of(buffer)[where]
     for part, excuse in ((where[~departed], False), (where[departed], True)):
@@ -220,7 +220,7 @@ def unnamed(state: CaseState, buffer: Buffer, got: Bytes, where: difference.Posi
     plural = "s" if len(where) > 1 else ""
     message = f"{len(where)} byte{plural} of `{buffer.name}` changed, and no statement names them"
     failure = Failure("MKS2103", buffer.at, message, details)
-    return _blame(state, failure, buffer, named, suspects(state.taken, key, buffer.looked_at(where)))
+    return _blame(state, failure, buffer, named, suspects(state.aimed, key, buffer.looked_at(where)))
 
 
 def _blame(state: CaseState, failure: Failure, buffer: Buffer, named: bool, found: Suspects) -> Failure:

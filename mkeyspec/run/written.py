@@ -32,12 +32,12 @@ class Written:
 
     def by_last(self, state: CaseState, *, posted: bool = True) -> list[Moved]:
         """What the last step may write. `posted` False: what it would write, though it was refused or aborted."""
-        number = len(state.taken) - 1
+        number = len(state.aimed) - 1
         reach = self._follow(state).fork()
         if not posted:
             reach.keep_free()
             reach.course = UNKNOWN
-        return list(reach.take(state.exact.get(number, state.taken[number])))
+        return list(reach.take(state.exact.get(number, state.aimed[number])))
 
     def unseen(self, state: CaseState, buffer: Buffer) -> Mask:
         """For each byte, whether a step before the last one may have written it since it was compared, or a request may
@@ -56,7 +56,7 @@ class Written:
 
     def _follow(self, state: CaseState) -> MkeyReach:
         """Of all steps but the last one."""
-        steps = state.taken[:-1]
+        steps = state.aimed[:-1]
         reach = self._reach
         cancels = any(True for _ in cancelled(steps[self._followed :]))
         if reach is None or cancels:  # a cancel changes which receives the messages before it have taken

@@ -23,7 +23,14 @@ else:
 
 FILES = [
     Path(__file__).with_name(f"{name}.toml")
-    for name in ("devices", "devices_overwritten", "devices_receives", "devices_streams", "devices_unreliable")
+    for name in (
+        "devices",
+        "devices_overwritten",
+        "devices_reach",
+        "devices_receives",
+        "devices_streams",
+        "devices_unreliable",
+    )
 ]
 
 Make = Callable[[], Disturbance]

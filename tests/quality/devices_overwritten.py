@@ -14,6 +14,7 @@ from mkeyspec.device.protocol import (
     Completion,
     Configure,
     FetchAdd,
+    Memcpy,
     Memory,
     RawWqe,
     Read,
@@ -53,7 +54,7 @@ class Changes(Disturbance):
         return self.type is not None and any(isinstance(one, self.type) for one in requests)
 
 
-for _type in (Configure, RawWqe, Read, Send, Write):
+for _type in (Configure, Memcpy, RawWqe, Read, Send, Write):
     device(f"changes_a_byte_at_{_type.__name__.lower()}")(partial(Changes, "post", _type))
 for _at in (10, 520):
     device(f"changes_byte_{_at}_at_send")(partial(Changes, "post", Send, _at))
@@ -101,6 +102,7 @@ class LateReads(Disturbance):
     it."""
 
     slow = True
+    type: type[Read] | type[Write] = Read
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,14 +118,16 @@ class LateReads(Disturbance):
         if name != "post" or tap.given_back:
             return go()
         self.memories.learn(args[1])
-        reads = [one for one in args[1] if isinstance(one, Read)]
-        pieces = [piece for one in reads for piece in self.memories.pieces(tap, one.sges)]
-        before = [tap.device.read(*piece).copy() for piece in pieces]
-        self.until = monotonic() + 2e-2 if reads else self.until
-        for one in reads:
-            self.done = True
+        chosen = [one for one in args[1] if isinstance(one, self.type) and one.sges]
+        ways: list[tuple[Sequence[Sge], Sequence[Sge]]] = []
+        for one in chosen:
             far = (Sge(one.remote_addr, sum(sge.length for sge in one.sges), one.rkey),)
-            self.kept.append((self.until, far, one.sges))
+            ways.append((far, one.sges) if isinstance(one, Read) else (one.sges, far))
+        pieces = [piece for _, into in ways for piece in self.memories.pieces(tap, into)]
+        before = [tap.device.read(*piece).copy() for piece in pieces]
+        self.until = monotonic() + 2e-2 if ways else self.until
+        self.done = self.done or bool(ways)
+        self.kept += [(self.until, *way) for way in ways]
         found = go()
         for (memory, start, _), old in zip(pieces, before, strict=True):
             tap.device.write(memory, start, old)
@@ -133,7 +137,14 @@ class LateReads(Disturbance):
         return (Held(completion, since=self.until) if queue == "send" else Held(completion),)
 
 
+class LateTakes(LateReads):
+    """A WRITE takes its bytes, brings them, and is told 20 ms after it was posted."""
+
+    type = Write
+
+
 device("late_reads")(LateReads)
+device("late_takes")(LateTakes)
 
 
 class LateWrites(Disturbance):

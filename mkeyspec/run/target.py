@@ -1,0 +1,264 @@
+"""What a step reaches: its parts with the addresses, keys and lengths that it gives the device.
+
+A key decides where a request goes, whatever the text names: `write a to w, but remote_addr v.addr, but rkey v.rkey`
+writes to `v`. So a part that is set wrong (`but`) stands for a part of what its key is of. What asks which bytes a step
+may reach is given the step with these parts. Where a key is of nothing, the device refuses the request, and the part
+stays as the text has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar, Union
+
+from mkeyspec import plan
+from mkeyspec.device.protocol import Side
+from mkeyspec.run.buffer import inside
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.key_owner import owner_of
+from mkeyspec.value.bytestring import slice_of
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part, Repeated
+
+NEAR = ("addr", "length", "lkey", "tag")
+"""Members of the first SGE, or of the part of a short form."""
+FAR = ("remote_addr", "rkey", "tag")
+
+T = TypeVar("T")
+
+Numbers = dict[str, int]
+"""Overrides, evaluated."""
+
+Moving = Union[plan.Send, plan.Write, plan.Read, plan.FetchAdd, plan.CompareSwap, plan.Memcpy]
+
+
+class Place(NamedTuple):
+    """Where the device is told to go."""
+
+    addr: int
+    length: int
+    key: int
+
+
+def of(step: plan.Step, state: CaseState) -> plan.Step:
+    """The step with what it reaches; the same one where nothing is set wrong. Raises Beyond, and what reading a number
+    raises."""
+    match step:
+        case plan.Post():
+            targets = _Targets(state, "peer" if step.peer else "owner")
+            requests = tuple([targets.request(request) for request in step.requests])
+            return replace(step, requests=requests) if requests != step.requests else step
+        case plan.Recv() if any(part.but for part in step.into):
+            into = _Targets(state, "peer" if step.peer else "owner").parts(step.into, {})
+            return step if into is None else replace(step, into=into)
+        case plan.Transmit() | plan.Receive() if step.options.but or step.part.but:
+            return _short_form(step, _Targets(state, "owner"))
+        case _:
+            return step
+
+
+def _short_form(step: plan.Transmit | plan.Receive, targets: _Targets) -> plan.Step:
+    remote = step.end().use.remote
+    but = targets.numbers(step.options.but)
+    length = step.part.length if isinstance(step, plan.Transmit) else step.data.length
+    place = targets.place(replace(step.part, length=length), remote)
+    key = but.get("rkey" if remote else "lkey", _tagged(place.key, but))
+    place = Place(but.get("addr", place.addr), but.get("length", place.length), key)
+    part = targets.part(step.part, place, remote)
+    if part is None:
+        return step
+    options = _without(step.options, (*NEAR, "rkey"))
+    match step:
+        case plan.Receive() if step.by in ("recv", "read") and place.length < step.data.length:
+            data = slice_of(step.data, 0, place.length)
+            return replace(step, part=part, data=data, options=options)
+        case _:
+            return replace(step, part=part, options=options)
+
+
+class _Targets:
+    """The parts of requests of one end."""
+
+    def __init__(self, state: CaseState, side: Side) -> None:
+        """`side`: of the end that posts."""
+        self.state = state
+        self.side: Side = side
+        self.other: Side = "owner" if side == "peer" else "peer"
+
+    def numbers(self, but: plan.Overrides) -> Numbers:
+        return {member: self.state.evaluate(value) for member, value in but}
+
+    # Requests --------------------------------------------------------------------------------
+
+    def request(self, request: plan.Wr) -> plan.Wr:
+        match request:
+            case plan.Configure():
+                return self._configured(request)
+            case plan.MrList() | plan.MrInterleaved():
+                layout = self.layout(request.layout, self._turns(request.options.but))
+                return request if layout is request.layout else replace(request, layout=layout)
+            case plan.Send() | plan.Write() | plan.Read() | plan.FetchAdd() | plan.CompareSwap() | plan.Memcpy():
+                wrong = request.options.but or any(end.part.but for end in request.ends())
+                return self._moving(request) if wrong else request
+            case _:
+                return request
+
+    def _moving(self, request: Moving) -> plan.Wr:
+        but = self.numbers(request.options.but)
+        match request:
+            case plan.Memcpy():
+                return self._memcpy(request, but)
+            case plan.Send():
+                data = self.parts(request.data, but)
+                return request if data is None else replace(request, data=data, options=_without(request.options, NEAR))
+            case plan.Write():
+                data = self.parts(request.data, but)
+                to = self.far(request.to, request.data, but, self._length(request.data, but))
+                left = _left(request.options, data, to)
+                return replace(request, data=_or(data, request.data), to=_or(to, request.to), options=left)
+            case plan.Read():
+                into = self.parts(request.into, but)
+                source = self.far(request.source, request.into, but, self._length(request.into, but))
+                left = _left(request.options, into, source)
+                return replace(request, into=_or(into, request.into), source=_or(source, request.source), options=left)
+            case _:
+                near = self.parts((request.into,), but)
+                source = self.far(request.source, (request.into,), but, plan.ATOMIC_BYTES)
+                left, source = _left(request.options, near, source), _or(source, request.source)
+                return replace(request, into=_or(near, (request.into,))[0], source=source, options=left)
+
+    def _memcpy(self, request: plan.Memcpy, but: Numbers) -> plan.Memcpy:
+        source, to = self.place(request.source, False), self.place(request.to, False)
+        length = but.get("length", source.length)
+        places = ((request.source, source), (request.to, to))
+        found = [self.part(part, place._replace(length=length), False) for part, place in places]
+        if found[0] is None or found[1] is None:
+            return request
+        return replace(request, source=found[0], to=found[1], options=_without(request.options, NEAR))
+
+    def parts(self, parts: Sequence[Part], but: Numbers) -> tuple[Part, ...] | None:
+        """Local parts with the overrides of a request, which are of its first SGE; None if a key is of nothing."""
+        found: list[Part] = []
+        for part, place in zip(parts, self._near(parts, but), strict=True):
+            one = self.part(part, place, False)
+            if one is None:
+                return None
+            found.append(one)
+        return tuple(found)
+
+    def _near(self, parts: Sequence[Part], but: Numbers) -> list[Place]:
+        places = [self.place(part, False) for part in parts]
+        if places and any(member in but for member in NEAR):
+            first = places[0]
+            key = _tagged(first.key, but) if self._names_mkey(parts) else first.key
+            places[0] = Place(but.get("addr", first.addr), but.get("length", first.length), but.get("lkey", key))
+        return places
+
+    def _length(self, parts: Sequence[Part], but: Numbers) -> int:
+        return sum(place.length for place in self._near(parts, but))
+
+    def far(self, part: Part, near: Sequence[Part], but: Numbers, length: int) -> Part | None:
+        """The part at the other end of the parts `near`, of this length; None if its key is of nothing. A tag is of the
+        local key, if that is an mkey's."""
+        place = self.place(part, True)
+        key = place.key if self._names_mkey(near) or not self._names_mkey((part,)) else _tagged(place.key, but)
+        return self.part(part, Place(but.get("remote_addr", place.addr), length, but.get("rkey", key)), True)
+
+    def _names_mkey(self, parts: Sequence[Part]) -> bool:
+        return any(part.name in self.state.mkeys for part in parts)
+
+    # Layouts ---------------------------------------------------------------------------------
+
+    def _configured(self, request: plan.Configure) -> plan.Configure:
+        setters: list[plan.Setter] = []
+        for setter in request.setters:
+            match setter:
+                case plan.SetLayout():
+                    layout = self.layout(setter.layout, self._turns(setter.but))
+                    setters.append(setter if layout is setter.layout else replace(setter, layout=layout))
+                case _:
+                    setters.append(setter)
+        changed = any(new is not old for new, old in zip(setters, request.setters, strict=True))
+        return replace(request, setters=tuple(setters)) if changed else request
+
+    def _turns(self, but: plan.Overrides) -> int | None:
+        return self.numbers(but).get("repeat_count") if but else None
+
+    def layout(self, layout: Layout, turns: int | None) -> Layout:
+        if turns is None and not any(part.but for part in layout.targets()):
+            return layout
+        match layout:
+            case List():
+                return replace(layout, parts=tuple([self._entry(entry) for entry in layout.parts]))
+            case Interleaved():
+                entries = tuple([self._chunk(entry) for entry in layout.entries])
+                return replace(layout, entries=entries, repeat=layout.repeat if turns is None else turns)
+
+    def _entry(self, entry: Part | Repeated[Part]) -> Part | Repeated[Part]:
+        part = entry.target()
+        found = self.part(part, self.place(part, False), False) if part.but else None
+        if found is None:
+            return entry
+        return replace(entry, part=found) if isinstance(entry, Repeated) else found
+
+    def _chunk(self, entry: Chunk | Repeated[Chunk]) -> Chunk | Repeated[Chunk]:
+        chunk = entry.bare()
+        part = chunk.part
+        place = self.place(replace(part, length=0), False) if part.but else None
+        found = self.part(part, place, False, cut=False) if place is not None else None
+        if found is None:
+            return entry
+        chunk = replace(chunk, part=found)
+        return replace(entry, part=chunk) if isinstance(entry, Repeated) else chunk
+
+    # Places ----------------------------------------------------------------------------------
+
+    def place(self, part: Part, remote: bool) -> Place:
+        """Where a part is, with its own overrides."""
+        state = self.state
+        start, length = state.evaluate(part.start), state.evaluate(part.length)
+        if part.name in state.buffers:
+            buffer = state.buffers[part.name]
+            addr, key = buffer.addr + start, buffer.memory.rkey if remote else buffer.memory.lkey
+        else:
+            handle = state.mkeys[part.name].handle
+            addr, key = start, handle.rkey if remote else handle.lkey
+        but = self.numbers(part.but)
+        key = but.get("rkey" if remote else "lkey", _tagged(key, but))
+        return Place(but.get("addr", addr), but.get("length", length), key)
+
+    def part(self, named: Part, place: Place, remote: bool, *, cut: bool = True) -> Part | None:
+        """The part of the case's object that is there, the one that is named before others; None if the key is of
+        nothing. `cut` False: of an entry that its layout gives a length."""
+        state = self.state
+        side = state.buffers[named.name].side if named.name in state.buffers else state.mkeys[named.name].handle.side
+        owner = owner_of(state, place.key, side, remote=remote, named=named.name)
+        if owner is None:
+            return None
+        if owner.name not in state.buffers:
+            return Part(owner.name, place.addr, place.length)
+        buffer = state.buffers[owner.name]
+        if owner.exact and owner.name != named.name and cut:
+            inside(buffer, place.addr, place.length, meant=True)
+        start = place.addr - buffer.addr
+        if not cut:
+            return Part(owner.name, start, 0) if 0 <= start <= buffer.length else None
+        low, high = max(start, 0), min(start + place.length, buffer.length)
+        return Part(owner.name, low, high - low) if low < high else Part(owner.name, 0, 0)
+
+
+def _tagged(key: int, but: Numbers) -> int:
+    return key & ~0xFF | but["tag"] if "tag" in but else key
+
+
+def _without(options: plan.Options, members: Sequence[str]) -> plan.Options:
+    return replace(options, but=tuple(one for one in options.but if one[0] not in members))
+
+
+def _or(found: T | None, named: T) -> T:
+    return named if found is None else found
+
+
+def _left(options: plan.Options, near: object, far: object) -> plan.Options:
+    """Options without the overrides of the ends that were found."""
+    return _without(options, (*(NEAR if near is not None else ()), *(FAR if far is not None else ())))
