@@ -152,6 +152,11 @@ def may_succeed(claim: Claim) -> bool:
     return not claim or any(outcome.succeeds() for outcome in claim)
 
 
+def fails_posted(claim: Claim) -> bool:
+    """Whichever outcome comes, something fails, and in one of them what was posted: that resets the QP pair."""
+    return not may_succeed(claim) and (rejected_at(claim, "completion") or bool(lists(claim)))
+
+
 def is_undecided(claim: Claim) -> bool:
     """The claim names an outcome in which nothing fails beside one with a failure: the case goes on either way."""
     return 0 < sum(outcome.succeeds() for outcome in claim) < len(claim) if claim else False

@@ -221,9 +221,13 @@ class Storm(Model):
         return super().events() + ([AsyncEvent("qp_req_err", pair.qp)] * 100 if pair is not None else [])
 
 
-@pytest.mark.parametrize(
-    "lines", [(), ("mkey s { block_signature }", "qp q { sig_pipelining }", "await sq_drained on q")]
-)
+STOPPED = (
+    "mkey s { block_signature }", "configure s { access 0; layout list(m) }", "qp q { sig_pipelining }",
+    "transmit s by send on q", "await sq_drained on q",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", [(), STOPPED])
 def test_a_storm_of_events_is_counted(lines: tuple[str, ...]) -> None:
     (failed,) = verdicts(one("transmit k by send", "expect wire == m", *lines), Storm(Profile()), deadline=0.2)
     assert not isinstance(failed, Verdict)

@@ -135,6 +135,29 @@ def check_keys(context: Context, request: plan.Wr | plan.Step, part: Part, use: 
     return True
 
 
+def check_invalidated_tag(context: Context, request: plan.Send | plan.Invalidate, key: AbstractMkey, name: str) -> bool:
+    """An invalidation names the key with its tag of now, and the device knows that of its last configuration; True if
+    that differs. No page says what it does with it: a claim has a reason of its own. `but` says another key."""
+    overridden = any(member in ("rkey", "invalidate_rkey") for member, _ in request.options.but)
+    if key.tag == key.armed_tag or overridden:
+        return False
+    context.broken(
+        "update_tag",
+        f"`{name}` has the tag {_number(key.tag)} since its `retag`, and was not configured after it",
+        request,
+        "key",
+        definite=is_known(key.tag) and is_known(key.armed_tag) and not plan.may_be_rejected(_claim_of(context.step)),
+        help=f"{'peer ' if key.peer else ''}configure {name} {{ … }} after the `retag`",
+        phases=(),
+    )
+    return True
+
+
+def _claim_of(step: plan.Step) -> plan.Claim:
+    claim: plan.Claim = getattr(step, "claim", ())
+    return claim
+
+
 def _key_overridden(context: Context, request: object, part: Part, use: plan.Use) -> bool:
     mine = "rkey" if use.remote else "lkey"
     # On the part itself either name is meant for this use; among a request's modifiers each has its own part.

@@ -33,7 +33,8 @@ class QueueEnd(NamedTuple):
     consumed. `unread`: consumed receives whose completion was not waited for. `receives`: those that wait, in order;
     None where a cancelled request or a failed one leaves open which are left. `met`: ids of the SENDs of this end
     that have consumed a receive. `pending`: completions that were not waited for. `drained`: since the last `resume`,
-    an sq_drained was waited for.
+    an sq_drained was waited for. `may_stop`: since it was made, or last reset, something was posted that could have a
+    signature error. `reset`: the claimed failure that has reset it last.
     """
 
     waiting: int = 0
@@ -44,6 +45,8 @@ class QueueEnd(NamedTuple):
     pending: int = 0
     sent: Sent = NOTHING_SENT
     drained: bool = False
+    may_stop: bool = False
+    reset: plan.At | None = None
 
 
 EMPTY = QueueEnd()

@@ -56,7 +56,8 @@ class AbstractMkey(NamedTuple):
     next check tells, oldest first; None: data that came without a signature. `called`: a check has called for them;
     they stay until there is a newer one. `reported`: since the last configuration, a check found an error. `tag`: set
     by `retag`; `armed_tag`: what it was at the last configuration, which is when the device learns of it. `configured`:
-    since it was created or invalidated.
+    since it was created or invalidated. `stops`: the QP whose peer's queue an error would stop of the request at
+    `stops_at`, the only one since a check that goes through it.
     """
 
     at: plan.At
@@ -85,6 +86,8 @@ class AbstractMkey(NamedTuple):
     armed_tag: Int = 0
     destroyed: plan.At | None = None
     configured: bool = False
+    stops: str | None = None
+    stops_at: plan.At | None = None
 
     def has(self, flag: MkeyFlag) -> bool:
         """Created with `flag`; an mkey whose flags are live has them all."""
@@ -237,11 +240,6 @@ class AbstractState:
     def end(self, queue: Queue) -> QueueEnd:
         return self.ends.get(queue, EMPTY)
 
-    def can_stop(self, qp: str | None) -> bool:
-        """Whether the send queue may stop: on a signature error, which a key with BLOCK_SIGNATURE alone can have."""
-        keys = (self.mkey(name) for name in self.things)
-        return self.qp(qp).sig_pipelining and any(key is not None and key.has(MkeyFlag.BLOCK_SIGNATURE) for key in keys)
-
     def receive_queue(self, qp: str | None, peer: bool) -> Queue:
         """The end that has the receives of an end: of a DCI's peer, the queue of all targets."""
         return TARGETS if peer and self.qp(qp).type == "dci" else (qp, peer)
@@ -319,7 +317,7 @@ class AbstractState:
         for name in names:
             key = self.mkey(name)
             if key is not None:
-                self.things[name] = key._replace(transfers=key.transfers + 1)
+                self.things[name] = key._replace(transfers=key.transfers + 1, stops_at=None)
 
 
 def may_be_refused(claim: plan.Claim) -> bool:

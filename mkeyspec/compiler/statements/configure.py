@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkeyspec import plan
 from mkeyspec.compiler.check import configure as rules
 from mkeyspec.compiler.check import mkey_state
-from mkeyspec.compiler.check.access import check_key_side
+from mkeyspec.compiler.check.access import check_invalidated_tag, check_key_side
 from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.posting import check_posted, check_type
 from mkeyspec.compiler.check.state import AbstractState
@@ -179,8 +179,11 @@ def _check_invalidate(context: Context, request: plan.Invalidate) -> None:
             request,
             help=f"invalidate {request.mkey}",
         )
-    if mkey_state.check_exists(context, request, request.mkey):
-        check_key_side(context, request, request.mkey, context.peer)
+    if not mkey_state.check_exists(context, request, request.mkey):
+        return
+    key = context.mkey(request.mkey)
+    if not check_key_side(context, request, request.mkey, context.peer) and key is not None:
+        check_invalidated_tag(context, request, key, request.mkey)
 
 
 def _after_invalidate(state: AbstractState, request: plan.Invalidate) -> None:

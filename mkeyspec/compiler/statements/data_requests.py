@@ -149,6 +149,8 @@ def _check_invalidated(context: Context, request: plan.Send) -> None:
             notes=context.declared(name),
             help=f"mkey {name} {{ remote_invalidate }}",
         )
+    elif key is not None and access.check_invalidated_tag(context, request, key, name):
+        pass
     elif key is not None and not key.configured and not key.unknown:
         how = "is not configured" if key.invalidated is None else f"is invalidated at {place(key.invalidated)}"
         context.broken(

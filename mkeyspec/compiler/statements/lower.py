@@ -117,9 +117,7 @@ class Lowering(RowState):
 
     def _forget_receives(self, step: plan.Step) -> None:
         """After a claimed error the pair is reconnected: no receive waits there."""
-        if not isinstance(step, (plan.Post, plan.Transmit, plan.Receive)) or not plan.is_rejected(step.claim):
-            return
-        if plan.rejected_at(step.claim, "completion"):
+        if isinstance(step, (plan.Post, plan.Transmit, plan.Receive, plan.Poll)) and plan.fails_posted(step.claim):
             for peer in (False, True):
                 queue = step.qp, peer
                 self.state.ends[queue] = self.state.end(queue)._replace(waiting=0, perhaps=0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag, SigMask
-from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check.context import Context, place
 from mkeyspec.compiler.check.mkey_state import check_exists, how_to_fix, is_as_open, since
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractMkey, AbstractState
@@ -21,7 +21,7 @@ from mkeyspec.compiler.statements.row_state import RowState
 from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import BYTES, LABEL, MKEY, NUMBER, SIG_PAGE, Shape, Slot
 from mkeyspec.compiler.statements.statement import Statement
-from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 from mkeyspec.diagnostics.source import Span
 from mkeyspec.syntax import ast
 from mkeyspec.value.bytestring import ByteString
@@ -108,6 +108,16 @@ def _lower(row: RowState, sentence: Sentence, scope: Scope) -> None:
         row.label(sentence, scope),
         branch,
     )
+    if key.stops_at is not None and "ok" not in kinds and by is None:
+        called = f"`{key.stops}`" if key.stops is not None else "the default QP"
+        raise fault(
+            "MKS0521",
+            f"an error of `{mkey.name}` stops the peer's queue of {called}, and no statement resumes that",
+            sentence.span,
+            notes=(Note(f"the request at {place(key.stops_at)} goes through it"),),
+            help="a QP without sig_pipelining for the peer's requests, or the key at the owner",
+            page="mlx5dv_create_qp(3) MLX5DV_QP_CREATE_SIG_PIPELINING",
+        )
     row.origin.put_member(step, "mkey", sentence.operand.span)
     row.origin.put_member(step, "kind", expr.span)
     for name, modifier in sentence.modifiers.items():
@@ -278,7 +288,7 @@ def _effect(state: AbstractState, step: plan.Check) -> None:
     if key is not None:
         reported = key.reported or any(kind != "ok" for kind in step.kind)
         inputs = key.inputs if key.transfers else ()
-        state.things[step.mkey] = key._replace(reported=reported, inputs=inputs, called=True)
+        state.things[step.mkey] = key._replace(reported=reported, inputs=inputs, called=True, stops_at=None)
 
 
 CHECK = Statement(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import QP_EVENTS
-from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check import stopping
+from mkeyspec.compiler.check.context import Context, place
 from mkeyspec.compiler.check.state import AbstractState
 from mkeyspec.compiler.eval import undecided
 from mkeyspec.compiler.eval.coercion import as_int, as_word, fault
@@ -35,22 +36,9 @@ def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
             help=f"await {event}",
             page="ibv_get_async_event(3)",
         )
-    if event == "sq_drained" and not row.state.qp(qp).sig_pipelining:
-        name = f"`{qp}`" if qp is not None else "the default QP"
-        raise fault(
-            "MKS0513",
-            f"sq_drained never comes: {name} has no sig_pipelining",
-            sentence.span,
-            help=f"await sq_drained on {qp or 'q'}, with qp {qp or 'q'} {{ sig_pipelining }}",
-            page="mlx5dv_create_qp(3)",
-        )
-    if event == "sq_drained" and not row.state.can_stop(qp):
-        raise fault(
-            "MKS0513",
-            "sq_drained never comes: the case has no mkey with block_signature, so no signature error stops a queue",
-            sentence.span,
-            page="mlx5dv_create_qp(3)",
-        )
+    why, help = stopping.never_drained(row.state, qp) if event == "sq_drained" else ("", "")
+    if why:
+        raise fault("MKS0513", f"sq_drained never comes: {why}", sentence.span, help=help, page="mlx5dv_create_qp(3)")
     step = plan.Await(sentence.at, event, qp, row.known(sentence, scope))
     undecided.record_await(row.undecided, step, sentence.span)
     row.add(step, sentence)
@@ -58,7 +46,7 @@ def _await(row: RowState, sentence: Sentence, scope: Scope) -> None:
 
 def _after_await(state: AbstractState, step: plan.Await) -> None:
     if step.event == "sq_drained":
-        state.ends[step.qp, False] = state.end((step.qp, False))._replace(drained=True)
+        state.ends[step.qp, False] = state.end((step.qp, False))._replace(drained=True, reset=None)
 
 
 AWAIT = Statement(
@@ -97,6 +85,11 @@ def _poll(row: RowState, sentence: Sentence, scope: Scope) -> None:
     writes.under_way(row, qp, step.peer, claim, sentence.span)
 
 
+def _after_poll(state: AbstractState, step: plan.Poll) -> None:
+    if plan.fails_posted(step.claim):
+        stopping.reset(state, step.qp, step.at)
+
+
 def _qp(row: RowState, sentence: Sentence, scope: Scope) -> str | None:
     """The QP that is the operand; None: the default one."""
     operand = sentence.node.operand
@@ -118,7 +111,7 @@ POLL = Statement(
     ),
     lower=_poll,
     check=None,
-    effect=None,
+    effect=_after_poll,
 )
 
 # cancel, resume ---------------------------------------------------------------------------------
@@ -163,13 +156,19 @@ def _check_cancel(context: Context, step: plan.Cancel) -> None:
 
 def _never_stops(context: Context, step: plan.Cancel | plan.Resume, phases: tuple[str, ...] | None = None) -> bool:
     """Report that nothing can have stopped the queue, or that nobody has waited for it, if that is so."""
-    if context.state.can_stop(step.qp) and context.state.end((step.qp, False)).drained:
+    end = context.state.end((step.qp, False))
+    if stopping.can_stop(context.state, step.qp) and end.drained:
         return False
-    if context.state.can_stop(step.qp):
+    if stopping.can_stop(context.state, step.qp) and end.reset is not None:
+        message = f"the QP is not in SQD: the failure that is claimed at {place(end.reset)} has reset the QP"
+        help = f"`{'cancel …' if isinstance(step, plan.Cancel) else 'resume'}` before that"
+    elif stopping.can_stop(context.state, step.qp):
         message = "nothing says that the QP is in SQD: no sq_drained of it was waited for"
         help = f"await sq_drained on {step.qp or 'q'}"
     elif context.state.qp(step.qp).sig_pipelining:
-        message = "the QP cannot be in SQD: the case has no mkey with block_signature that could have an error"
+        message = (
+            "the QP cannot be in SQD: the case has no mkey with block_signature that could have an error at the owner"
+        )
         help = ""
     else:
         message = "the QP cannot be in SQD: it has no sig_pipelining"
@@ -226,7 +225,7 @@ def _check_resume(context: Context, step: plan.Resume) -> None:
 
 
 def _after_resume(state: AbstractState, step: plan.Resume) -> None:
-    state.ends[step.qp, False] = state.end((step.qp, False))._replace(drained=False)
+    state.ends[step.qp, False] = state.end((step.qp, False))._replace(drained=False, reset=None)
 
 
 RESUME = Statement(

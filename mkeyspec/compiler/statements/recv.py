@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import entries, mkey_state
+from mkeyspec.compiler.check import entries, mkey_state, stopping
 from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.posting import check_sges, check_type
 from mkeyspec.compiler.check.state import AbstractState
@@ -59,6 +59,7 @@ def _effect(state: AbstractState, step: plan.Recv) -> None:
         state.ends[queue] = end._replace(receives=(*end.receives, step))
     state.used(*(part.name for part in step.into))
     state.moved(step.into, received=True)
+    stopping.note_uses(state, step.qp, (part.name for part in step.into))
 
 
 RECV = Statement(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check.context import Context
+from mkeyspec.compiler.check import stopping
+from mkeyspec.compiler.check.context import UNRELIABLE, Context
 from mkeyspec.compiler.check.lint import lint_both_ends, lint_use
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.state import AbstractState, may_be_refused
@@ -18,7 +19,7 @@ from mkeyspec.compiler.statements.sentence import Sentence
 from mkeyspec.compiler.statements.shape import ANSWERED_SHOWS, LABEL, QP, WR_CLAIM, WR_SHOWS, Shape
 from mkeyspec.compiler.statements.statement import Statement
 from mkeyspec.compiler.statements.work_requests import SECTION, record_of, request
-from mkeyspec.diagnostics.diagnostic import Diagnostics
+from mkeyspec.diagnostics.diagnostic import Diagnostics, Note
 
 
 def _post(row: RowState, sentence: Sentence, scope: Scope) -> None:
@@ -121,12 +122,24 @@ def _shows(row: RowState, qp: str | None, requests: tuple[plan.Wr, ...], claimed
 
 def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...], fails: bool, wait: bool) -> None:
     """Every SEND (and WRITE with immediate) meets a receive that was posted before it (ibv_post_recv(3)), or is
-    cancelled on a queue that has stopped."""
-    for one in requests:
+    cancelled on a queue that has stopped. One that the other end drops meets none, and one that waits stays there."""
+    dropped = _dropped(row, qp, peer, requests)
+    for number, one in enumerate(requests):
         if not one.takes_receive():
             continue
         far = row.state.receive_queue(qp, not peer)
         end = row.state.end(far)
+        if number in dropped and end.waiting:
+            raise fault(
+                "MKS0520",
+                "the other end drops this message, and a receive waits there that it would take",
+                row.origin.get(one),
+                notes=(Note(dropped[number]),),
+                help="post that receive after it: nothing tells which message a receive has missed",
+                page="IBTA volume 1, 9.8.3",
+            )
+        if number in dropped:
+            continue
         if fails:  # the message may have failed before it met one
             if end.waiting:
                 row.state.ends[far] = end._replace(waiting=end.waiting - 1, perhaps=end.perhaps + 1)
@@ -150,6 +163,19 @@ def _pair(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ..
             if wait or peer or one.options.id is None or not row.state.qp(qp).sig_pipelining:
                 raise found
             row.unreceived = (*row.unreceived, Unreceived(qp, one.options.id, found))
+
+
+def _dropped(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr, ...]) -> dict[int, str]:
+    """Which of these are WRITEs with immediate that the other end drops for certain, and tells nobody: why. What a SEND
+    does wrong there, its receive tells."""
+    queue = row.state.qp(qp)
+    if queue.type not in UNRELIABLE or not any(isinstance(one, plan.Write) for one in requests):
+        return {}
+    step = plan.Post(requests[0].at, requests, qp, peer)
+    context = Context(row.state, step, row.origin, queue, peer)
+    _check(context, step)
+    found = [one for one in context.found if one.dropped and not (one.live or one.by_but)]
+    return {one.request or 0: one.message for one in found if isinstance(requests[one.request or 0], plan.Write)}
 
 
 # Rules ------------------------------------------------------------------------------------------
@@ -194,6 +220,8 @@ def _effect(state: AbstractState, step: plan.Post) -> None:
         return
     for one in step.requests:
         _after_request(state, step, one)
+    if plan.fails_posted(step.claim):
+        stopping.reset(state, step.qp, step.at)
     rejected = plan.is_rejected(step.claim)
     if rejected and len(plan.configuring(step.requests)) == len(step.requests):
         state.forget(step.requests, step.at, "section", cleared=False)
@@ -212,6 +240,7 @@ def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:
     if end.receives and one.takes_receive():
         state.ends[far] = end._replace(receives=end.receives[1:])
     _carry_out(state, one)
+    stopping.note_requests(state, step.queue(), (one,))
 
 
 def _carry_out(state: AbstractState, one: plan.Wr) -> None:

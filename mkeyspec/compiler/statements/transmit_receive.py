@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import transfer
+from mkeyspec.compiler.check import stopping, transfer
 from mkeyspec.compiler.check.context import Context
 from mkeyspec.compiler.check.lint import lint_use
 from mkeyspec.compiler.check.origin import Origin
@@ -192,6 +192,9 @@ def _lint(state: AbstractState, step: plan.Transmit | plan.Receive, origin: Orig
 def _effect(state: AbstractState, step: plan.Transmit | plan.Receive) -> None:
     state.used(step.part.name)
     state.moved((step.part,), received=step.end().use.writes)
+    stopping.note_uses(state, step.qp, (step.part.name,))
+    if plan.fails_posted(step.claim) or (plan.is_rejected(step.claim) and step.by in plan.TAKES_RECEIVE):
+        stopping.reset(state, step.qp, step.at)
 
 
 _MKEY = Slot("an mkey, or a part of one")

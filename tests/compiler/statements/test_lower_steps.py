@@ -448,7 +448,7 @@ def test_a_buffer_that_is_received_is_its_bytes() -> None:
 # Others --------------------------------------------------------------------------------------
 
 
-STOPPED = "qp q { sig_pipelining }\nawait sq_drained on q\n"
+STOPPED = "qp q { sig_pipelining }\nconfigure k { layout list(m) }\ntransmit k by send on q\nawait sq_drained on q\n"
 
 
 @pytest.mark.parametrize(
@@ -461,7 +461,7 @@ STOPPED = "qp q { sig_pipelining }\nawait sq_drained on q\n"
         ('store m[8 +: 4] = hex"01020304"', Store(AT, Part("m", 8, 4), Literal(bytes([1, 2, 3, 4])))),
         ("store m[0 +: 4] = be32(k.rkey)", Store(AT, Part("m", 0, 4), LiveBytes("be32", Live("k", "rkey")))),
         ("await comm_est", Await(AT, "comm_est")),
-        ("qp q { sig_pipelining }\nawait sq_drained on q", Await(AT, "sq_drained", "q")),
+        (STOPPED, Await(AT, "sq_drained", "q")),
         (
             "qp q\npoll q completes { send, id 1; error, status wr_flush_err }",
             Poll(
@@ -675,7 +675,7 @@ def test_a_case_has_a_default_qp_of_its_own() -> None:
     qp q, default { sig_pipelining }
     configure k { access local_write; layout list(m) }
     peer recv w
-    post, nowait { send m, signaled }
+    post, nowait { send k, signaled }
     await sq_drained
     resume
     poll

@@ -27,7 +27,8 @@ configure j { access remote_read; layout list(src); signature { mem d } }
 PIPE = """
 qp q { sig_pipelining }
 mkey s { block_signature }
-post on q as p, nowait { write m to w, signaled, id 1; write m to v, signaled, id 2 }
+configure s { access 0; layout list(m) }
+post on q as p, nowait { write s to w, signaled, id 1; write m to v, signaled, id 2 }
 """
 
 TWO = "configure k as c, but comp_mask 1 { access 0 } rejected at complete or rejected at completion"
@@ -116,7 +117,7 @@ REFUSED = {
         LEFT,
     ),
     "an event": (
-        f"qp q {{ sig_pipelining }}\nmkey s {{ block_signature }}\nwrite m to w on q {EITHER}\nawait sq_drained on q",
+        f"{SIGNED}qp q {{ sig_pipelining }}\npeer memory x[512]\nwrite j to x on q {EITHER}\nawait sq_drained on q",
         "whether this event comes depends on an outcome that the case leaves open",
     ),
     "a receive waits": (
@@ -151,8 +152,8 @@ TAKEN = {
     "its own receive": f"peer recv w as r\nsend m {EITHER}\nrecord byte_len = r.byte_len\nexpect w == any",
     "receives at complete": f"recv n\nwrite m to w {AT_COMPLETE}\npeer send v\nexpect n == fill(0, 64)",
     "another qp": (
-        f"qp q {{ sig_pipelining }}\nmkey s {{ block_signature }}\nwrite m to w {EITHER}\n"
-        "expect w == any\nawait sq_drained on q"
+        f"{SIGNED}qp q {{ sig_pipelining }}\nwrite m to w {EITHER}\nexpect w == any\n"
+        "transmit j by send on q\nexpect wire == counter(512)\nawait sq_drained on q"
     ),
     "polled before": (
         f"{PIPE}poll q completes {{ rdma_write, id 1; rdma_write, id 2 }}\nwrite m to w on q {EITHER}\n"
