@@ -250,9 +250,9 @@ class MkeyReach:
             elif depth < DEEPEST:
                 through = self._through(part.name, depth + 1)
                 if through.counts_otherwise:
-                    end = self._stored(part.name, high) if low == 0 else None
-                    if end is not None and part.name not in whole:
-                        found += through.cut(0, end)
+                    stored = self._stored(part.name, low, high)
+                    if stored is not None and part.name not in whole:
+                        found += through.cut(*stored)
                     elif part.name not in whole:
                         found += through.spans
                         whole.add(part.name)
@@ -281,14 +281,18 @@ class MkeyReach:
             if part.name in self.mkeys
         )
 
-    def _stored(self, mkey: str, length: int) -> int | None:
-        """The most bytes of a signed key's layout that the first `length` wire bytes fill; None: not known."""
+    def _stored(self, mkey: str, low: int, high: int) -> tuple[int, int] | None:
+        """The bytes of a signed key's layout that its wire bytes [low, high) fill, as far as they may; None: not known,
+        as where they begin inside of a block (X-OPEN-02)."""
         domains = self.signed.get(mkey)
         if domains is None or mkey in self.open or self._goes_on(mkey):
             return None
         memory, wire = domains
-        data = length - length // wire.frame * wire.signature.field_size if wire is not None else length
-        return data + data // memory.block * memory.signature.field_size if memory is not None else data
+        first, data = _data_of(wire, low), _data_of(wire, high - low)
+        if (wire is not None and low % wire.frame) or (memory is not None and first % memory.block):
+            return None
+        start = _framed(memory, first)
+        return start, start + _framed(memory, data)
 
     def lay(self, mkey: str, layout: Layout, refused: bool) -> None:
         """A layout that should have been refused may be in effect, or the previous one."""
@@ -349,6 +353,16 @@ def _set_wrong(request: plan.Wr) -> dict[str, Int]:
 
 def _least(one: Int, other: Int) -> Int:
     return min(one, other) if is_known(one) and is_known(other) else one
+
+
+def _data_of(wire: Domain | None, length: int) -> int:
+    """The bytes of data in so many bytes of the wire, as far as they may be data."""
+    return length if wire is None else length - length // wire.frame * wire.signature.field_size
+
+
+def _framed(memory: Domain | None, data: int) -> int:
+    """So many bytes of data with their fields in memory."""
+    return data if memory is None else data + data // memory.block * memory.signature.field_size
 
 
 def _overridden(domain: Domain | None) -> bool:
