@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 from zlib import crc32
 
@@ -16,6 +15,7 @@ from mkeyspec.plan import At, Step, Turn
 from mkeyspec.run.buffer import GUARD, Buffer
 from mkeyspec.run.course import Course
 from mkeyspec.run.endpoint import End
+from mkeyspec.run.event_kinds import PORT_EVENTS
 from mkeyspec.run.evidence import Due, Event, Use
 from mkeyspec.run.followed import Followed
 from mkeyspec.run.granted import Less, granted_as
@@ -25,6 +25,7 @@ from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.pair import Pair
 from mkeyspec.run.surroundings import Surroundings
 from mkeyspec.run.verdict import Failure
+from mkeyspec.run.wire_view import WireView
 from mkeyspec.run.written import Written
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import ENCODINGS, KEYS, Int, Live, NoValue, evaluate, is_known, number_before, place_of
@@ -58,16 +59,6 @@ many other events excused."""
 
 class Misfit(Exception):
     """A number of the device makes a statement break a rule, or its claim pointless; `str()` says how."""
-
-
-@dataclass(slots=True, eq=False)
-class WireView:
-    """The peer's buffer of one transmit; `whole`: the transfer succeeded, so all of it is the wire."""
-
-    buffer: Buffer
-    length: int
-    at: At
-    whole: bool
 
 
 class CaseState:
@@ -405,13 +396,3 @@ MOST_EVENTS = 1000
 
 DEEPEST = 4
 """Layouts of layouts that are followed."""
-
-PORT_EVENTS = frozenset({
-    "port_active", "port_err", "lid_change", "pkey_change", "sm_change", "client_reregister", "gid_change",
-})  # fmt: skip
-"""Events of the port that are not caused by a case."""
-
-DEVICE_EVENTS = frozenset({"device_fatal", "cq_err", "srq_err"})
-"""Events that no end of a QP explains."""
-
-QP_ERROR_EVENTS = frozenset({"qp_fatal", "qp_req_err", "qp_access_err", "qp_last_wqe_reached"})

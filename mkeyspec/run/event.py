@@ -10,7 +10,8 @@ from mkeyspec.abi.constants import QP_EVENTS
 from mkeyspec.device.protocol import AsyncEvent, Qp
 from mkeyspec.plan import Await
 from mkeyspec.run import wait
-from mkeyspec.run.case_state import QP_ERROR_EVENTS, CaseState
+from mkeyspec.run.case_state import CaseState
+from mkeyspec.run.event_kinds import QP_ERROR_EVENTS
 from mkeyspec.run.evidence import Event
 from mkeyspec.run.pair import Pair
 from mkeyspec.run.verdict import Failure

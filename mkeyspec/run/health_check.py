@@ -9,8 +9,8 @@ import numpy as np
 from mkeyspec.abi.constants import MR_ACCESS, SendFlag
 from mkeyspec.device.protocol import Device, DeviceLost, Memory, Qp, QpAttributes, QpPair, Send, Sge, Write
 from mkeyspec.run.buffer import Bytes, canary
-from mkeyspec.run.case_state import DEVICE_EVENTS
 from mkeyspec.run.drain import LOOKS, QUIET
+from mkeyspec.run.event_kinds import DEVICE_EVENTS
 from mkeyspec.run.outcomes import describe
 from mkeyspec.run.surroundings import PASSED_ON
 

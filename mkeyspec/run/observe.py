@@ -10,8 +10,9 @@ import numpy as np
 from mkeyspec.device.protocol import Memory
 from mkeyspec.plan import Content, Observed, Wire
 from mkeyspec.run.buffer import Buffer, Bytes, Source, inside
-from mkeyspec.run.case_state import CaseState, WireView
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.label import Unobserved
+from mkeyspec.run.wire_view import WireView
 
 _RANGE = re.compile(r"(\w+)\[(0x[0-9a-fA-F]+|[0-9]+) *(?:\+:|\.\.)[^\[\]]*\]\Z")
 """A part of something by plain numbers, as the case writes it."""

@@ -15,10 +15,11 @@ from mkeyspec.device.profile.profile import Profile
 from mkeyspec.device.protocol import Capabilities, Device, DeviceLost, Info, Refused, Unsupported
 from mkeyspec.plan import At, Comparison, Lacks, Need, Step
 from mkeyspec.run import diagnosis, health_check
-from mkeyspec.run.case_state import DEVICE_EVENTS, CaseState
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.departures import Expectations
 from mkeyspec.run.doubts import Doubts
 from mkeyspec.run.errnos import NoErrno, errno_name, errno_of
+from mkeyspec.run.event_kinds import DEVICE_EVENTS
 from mkeyspec.run.executor import Executor
 from mkeyspec.run.live_numbers import NoJudge, Rules
 from mkeyspec.run.size import size_of

@@ -13,7 +13,7 @@ from mkeyspec.run import drain, settle
 from mkeyspec.run import section as sections
 from mkeyspec.run.addresses import Addresses
 from mkeyspec.run.buffer import GUARD, inside
-from mkeyspec.run.case_state import CaseState, WireView
+from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.label import Label
 from mkeyspec.run.mkey_state import MkeyState, byte_lens
@@ -23,6 +23,7 @@ from mkeyspec.run.overrides import Members
 from mkeyspec.run.request import Planned, flags_of
 from mkeyspec.run.section import Section
 from mkeyspec.run.verdict import Failure
+from mkeyspec.run.wire_view import WireView
 
 Transfer = tuple[Section, Attempt]
 
