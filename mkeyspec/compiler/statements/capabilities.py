@@ -159,12 +159,29 @@ def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -
             yield transfers
     yield from _sizes(state, step)
     yield from _of_mkeys(state)
+    yield from _of_requests(step)
     match step:
         case plan.Mkey(entries=entries) if (known_number(entries) or 0) > MANY_ENTRIES:
             yield "large_mkey"
     for live in lives(step) if device_numbers else ():
         if live.subject == "device" and live.member not in ALWAYS_TOLD:
             yield plan.Comparison(live, ">=", 0)
+
+
+def _of_requests(step: plan.Step) -> Iterator[plan.Need]:
+    """Rights that a request of the step gives its mkey, also where a later one of its section takes them back."""
+    if not isinstance(step, plan.Post) or plan.rejected_at(step.claim, "complete"):
+        return
+    for request in step.requests:
+        match request:
+            case plan.Configure(setters=setters):
+                given = [setter.flags for setter in setters if isinstance(setter, plan.SetAccess)]
+            case plan.MrList() | plan.MrInterleaved():
+                given = [request.access]
+            case _:
+                given = []
+        if any((known_number(access) or 0) & Access.REMOTE_ATOMIC for access in given):
+            yield "access.remote_atomic"
 
 
 def _of_mkeys(state: AbstractState) -> Iterator[plan.Need]:

@@ -605,6 +605,10 @@ def datagrams(*sent: str) -> str:
     return "\n".join(("qp q { type ud; send_ops [] }", "memory m[512]", "peer memory w[512]", *lines))
 
 
+def atomics(requests: str, claim: str = "") -> str:
+    return f"memory m[8]\nmkey k\npost {{\n{requests}\n}} {claim}"
+
+
 def told(name: str, least: int) -> Comparison:
     return Comparison(Live("device", name), ">=", least)
 
@@ -637,6 +641,12 @@ def told(name: str, least: int) -> Comparison:
             "qp q { type dci; streams 4; send_ops [] } accepted known X-DIFF-14 rejected at create",
             ("qp.dci", "qp.dci_streams", told("max_log_num_concurent", 2), told("max_log_num_errored", 2)),
         ),
+        (
+            atomics("configure k { access remote_atomic; layout list(m) }\nconfigure k { access 0 }"),
+            ("access.remote_atomic",),
+        ),
+        (atomics("mr_list k from [m], access remote_atomic\nmr_list k from [m], access 0"), ("access.remote_atomic",)),
+        (atomics("configure k { access remote_atomic; access 0 }", "rejected at complete"), ()),
         (datagrams("m[0..256]"), ("qp.ud", "transfer.ud")),
         (datagrams("m[0..256]", "m"), ("qp.ud", "transfer.ud", told("active_mtu", 512))),
     ],
