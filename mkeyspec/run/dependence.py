@@ -98,7 +98,7 @@ class Walk:
             changes = frozenset({TARGETS}) if step.options.dct is not None else NOTHING
             for one in moved:
                 uses = self._keys([step.part.name])
-                written = frozenset(name for name, _, _ in one.written)
+                written = names_of(one.written)
                 to = step.options
                 yield Touched(one.at, one.read, written, uses, changes, dct=to.dct, stream=to.stream or 0)
 

@@ -63,6 +63,8 @@ class Moved(NamedTuple):
 NOTHING: frozenset[str] = frozenset()
 ANY = "*"
 """Stands for every buffer: a raw WQE names its own addresses."""
+NOWHERE = ""
+"""Stands for what a key of nothing reaches (`target`)."""
 WHOLE = 1 << 62
 """An offset greater than the length of any buffer."""
 
@@ -73,4 +75,4 @@ def unnamed(at: plan.At) -> str:
 
 
 def names_of(spans: Iterable[Span]) -> frozenset[str]:
-    return frozenset(name for name, _, _ in spans)
+    return frozenset(name for name, _, _ in spans if name != NOWHERE)

@@ -1,4 +1,7 @@
-"""Which bytes the steps of a case may move: through which keys, and into which receives that wait."""
+"""Which bytes the steps of a case may move: through which keys, and into which receives that wait.
+
+The steps are those of `target`: what is set wrong of their parts (`but`) is not looked at here.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,13 @@ from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.run.course import UNKNOWN, Course
 from mkeyspec.run.moved import ANY, NOTHING, WHOLE, Arrival, Moved, Span, names_of, unnamed
 from mkeyspec.value.layout import Layout, Part
-from mkeyspec.value.live import Int, is_known, known_number, lives_in
+from mkeyspec.value.live import Int, is_known, known_number
 from mkeyspec.value.signature import Domain
 
 MOST_TURNS = 1 << 16
 """Turns of an interleaved layout that are followed one by one."""
 SHARED = "dci"
 """Stands for the DCIs of a case: their targets have one receive queue."""
-KEYS = ("addr", "lkey", "rkey")
-"""Members of a buffer or an mkey that say where a request goes."""
 DEEPEST = 8
 """Layouts of layouts that are followed."""
 
@@ -54,7 +55,6 @@ class _Waiting(NamedTuple):
     """A receive that waits: its parts, and the bytes that they were when it was posted."""
 
     parts: tuple[Part, ...]
-    but: plan.Overrides
     spans: tuple[Span, ...]
 
 
@@ -128,15 +128,14 @@ class MkeyReach:
                     self.dcis.add(step.name)
             case plan.Receive():
                 part = replace(step.part, length=step.data.length)
-                written = self.bytes_of((part,), step.options.but)
+                written = self.bytes_of((part,))
                 yield Moved(step.at, written, frozenset((unnamed(step.at),)), len(written) == 1)
             case plan.Transmit():
                 read = self.bytes_of((step.part,))
                 yield Moved(step.at, ((unnamed(step.at), 0, WHOLE),), names_of(read), len(read) == 1)
             case plan.Recv():
                 waiting = self.receives.setdefault(self.queue(step.qp, step.peer), {})
-                spans = self.bytes_of(step.into, step.options.but)
-                waiting[self.number] = _Waiting(step.into, step.options.but, spans)
+                waiting[self.number] = _Waiting(step.into, self.bytes_of(step.into))
             case plan.Post():
                 for request, refused in self.carried_out(step):
                     yield from self.request(request, step, refused)
@@ -170,11 +169,10 @@ class MkeyReach:
             case plan.Addressed() | plan.Memcpy():
                 if request.takes_receive():
                     self.received(request, step)  # for the next one
-                written = self.bytes_of(*_written(request))
+                written = self.bytes_of(_written(request))
                 read = self.bytes_of(request.reads())
                 far = self.bytes_of(end.part for end in request.ends() if end.use.remote)
                 in_one = len(written) == len(read) == 1
-                written += self.bytes_of(_elsewhere(request))
                 yield Moved(request.at, written, names_of(read), in_one, len(far) == 1)
             case plan.RawWqe() if request.is_nop():
                 pass
@@ -210,22 +208,18 @@ class MkeyReach:
 
     def arriving(self, receive: _Waiting, request: plan.Wr) -> tuple[Span, ...]:
         """The bytes of a receive that a message may write: as many as it has, in their order."""
-        now = self.bytes_of(receive.parts, receive.but)
+        now = self.bytes_of(receive.parts)
         if now != receive.spans:  # a key of it was configured since
             return tuple(dict.fromkeys((*receive.spans, *now)))
         match request:
-            case plan.Send() if not receive.but:
-                length = dict(request.options.but).get("length")
+            case plan.Send():
                 left = plan.known_total(request.data)
-                if length is not None and request.data:  # of the first SGE
-                    first, rest = known_number(length), plan.known_total(request.data[1:])
-                    left = first + rest if first is not None and rest is not None else None
             case _:
                 left = None
         parts = []
         for part in receive.parts if left is not None else ():
             length = known_number(part.length)
-            if left is None or length is None or part.but:
+            if left is None or length is None:
                 return now
             parts.append(replace(part, length=min(left, length)))
             left -= min(left, length)
@@ -234,14 +228,14 @@ class MkeyReach:
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return (SHARED if qp in self.dcis and peer else qp), peer
 
-    def bytes_of(self, parts: Iterable[Part], but: plan.Overrides = (), depth: int = 0) -> tuple[Span, ...]:
-        """The bytes of these parts; an mkey's are those of its layout, as its entries are now. For parts with live or
-        overridden numbers (`but`), all bytes that they may reach."""
+    def bytes_of(self, parts: Iterable[Part], depth: int = 0) -> tuple[Span, ...]:
+        """The bytes of these parts; an mkey's are those of its layout, as its entries are now. For parts with live
+        numbers, all bytes that they may reach."""
         found: list[Span] = []
         whole = set[str]()
         """Keys whose bytes are all among those found."""
         for part in parts:
-            bounds = part.bounds() if not part.but and not but else None
+            bounds = part.bounds()
             if bounds is not None and bounds[1] == 0:
                 continue
             low, high = (bounds[0], bounds[0] + bounds[1]) if bounds is not None else (0, WHOLE)
@@ -318,37 +312,10 @@ def cancelled(steps: Iterable[plan.Step]) -> Iterator[str | None]:
                 pass
 
 
-def _written(request: plan.Wr) -> tuple[list[Part], plan.Overrides]:
-    """The parts that a request writes, as far as it has bytes for them, and what is set wrong of them."""
+def _written(request: plan.Wr) -> list[Part]:
+    """The parts that a request writes, as far as it has bytes for them."""
     ends = [end for end in request.ends() if end.use.writes]
-    set_wrong = _set_wrong(request)
-    length = set_wrong.get("length")
-    match request:
-        case plan.Memcpy() | plan.Write(data=(_,)) | plan.Read(into=(_,)) if length is not None and len(set_wrong) == 1:
-            return [replace(end.part, length=length) for end in ends], ()
-        case _:
-            pass
-    return [replace(end.part, length=_least(end.part.length, end.length)) for end in ends], tuple(set_wrong.items())
-
-
-def _elsewhere(request: plan.Wr) -> list[Part]:
-    """The buffers and mkeys whose address or key is set for that of the end that is written: it is they that are."""
-    named = {end.part.name for end in request.ends() if end.use.writes}
-    lives = [live for value in _set_wrong(request).values() for live in lives_in(value) if live.member in KEYS]
-    return [Part(name, 0, WHOLE) for name in dict.fromkeys(live.subject for live in lives) if name not in named]
-
-
-def _set_wrong(request: plan.Wr) -> dict[str, Int]:
-    """What is set wrong of a request, without what names the end that is read."""
-    set_wrong = dict(request.options.but)
-    match request:
-        case plan.Write():
-            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("addr", "lkey")}
-        case plan.Read():
-            set_wrong = {member: value for member, value in set_wrong.items() if member not in ("remote_addr", "rkey")}
-        case _:
-            pass
-    return set_wrong
+    return [replace(end.part, length=_least(end.part.length, end.length)) for end in ends]
 
 
 def _least(one: Int, other: Int) -> Int:
@@ -370,10 +337,9 @@ def _overridden(domain: Domain | None) -> bool:
 
 
 def _in_order(layout: Layout) -> list[Part] | None:
-    """The parts of a layout in the order of the key; None if a number is live or overridden, or if there are too
-    many."""
+    """The parts of a layout in the order of the key; None if a number is live, or if there are too many."""
     turns = layout.turns()
-    if any(part.but for part in layout.targets()) or not is_known(turns) or turns > MOST_TURNS:
+    if not is_known(turns) or turns > MOST_TURNS:
         return None
     try:
         return [Part(name, start, length) for name, start, length in layout.walk()]

@@ -2,29 +2,29 @@
 
 A key decides where a request goes, whatever the text names: `write a to w, but remote_addr v.addr, but rkey v.rkey`
 writes to `v`. So a part that is set wrong (`but`) stands for a part of what its key is of. What asks which bytes a step
-may reach is given the step with these parts. Where a key is of nothing, the device refuses the request, and the part
-stays as the text has it.
+may reach is given the step with these parts. A key of nothing reaches nothing: SGEs from there on are left out, and any
+other part is `NOWHERE`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar, Union
+from typing import NamedTuple, Union
 
 from mkeyspec import plan
-from mkeyspec.device.protocol import Side
 from mkeyspec.run.buffer import inside
 from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.key_owner import owner_of
+from mkeyspec.run.key_owner import Owner, owner_of
+from mkeyspec.run.moved import NOWHERE
 from mkeyspec.value.bytestring import slice_of
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part, Repeated
 
 NEAR = ("addr", "length", "lkey", "tag")
 """Members of the first SGE, or of the part of a short form."""
-FAR = ("remote_addr", "rkey", "tag")
-
-T = TypeVar("T")
+FAR = ("remote_addr", "rkey")
+TAG_BITS = 8
+"""Of a key (mlx5dv_create_mkey(3), UPDATE_TAG)."""
 
 Numbers = dict[str, int]
 """Overrides, evaluated."""
@@ -45,14 +45,13 @@ def of(step: plan.Step, state: CaseState) -> plan.Step:
     raises."""
     match step:
         case plan.Post():
-            targets = _Targets(state, "peer" if step.peer else "owner")
+            targets = _Targets(state)
             requests = tuple([targets.request(request) for request in step.requests])
             return replace(step, requests=requests) if requests != step.requests else step
         case plan.Recv() if any(part.but for part in step.into):
-            into = _Targets(state, "peer" if step.peer else "owner").parts(step.into, {})
-            return step if into is None else replace(step, into=into)
+            return replace(step, into=_Targets(state).parts(step.into, {}))
         case plan.Transmit() | plan.Receive() if step.options.but or step.part.but:
-            return _short_form(step, _Targets(state, "owner"))
+            return _short_form(step, _Targets(state))
         case _:
             return step
 
@@ -65,9 +64,7 @@ def _short_form(step: plan.Transmit | plan.Receive, targets: _Targets) -> plan.S
     key = but.get("rkey" if remote else "lkey", _tagged(place.key, but))
     place = Place(but.get("addr", place.addr), but.get("length", place.length), key)
     part = targets.part(step.part, place, remote)
-    if part is None:
-        return step
-    options = _without(step.options, (*NEAR, "rkey"))
+    options = _sound(step.options)
     match step:
         case plan.Receive() if step.by in ("recv", "read") and place.length < step.data.length:
             data = slice_of(step.data, 0, place.length)
@@ -77,13 +74,10 @@ def _short_form(step: plan.Transmit | plan.Receive, targets: _Targets) -> plan.S
 
 
 class _Targets:
-    """The parts of requests of one end."""
+    """The parts of requests."""
 
-    def __init__(self, state: CaseState, side: Side) -> None:
-        """`side`: of the end that posts."""
+    def __init__(self, state: CaseState) -> None:
         self.state = state
-        self.side: Side = side
-        self.other: Side = "owner" if side == "peer" else "peer"
 
     def numbers(self, but: plan.Overrides) -> Numbers:
         return {member: self.state.evaluate(value) for member, value in but}
@@ -109,40 +103,35 @@ class _Targets:
             case plan.Memcpy():
                 return self._memcpy(request, but)
             case plan.Send():
-                data = self.parts(request.data, but)
-                return request if data is None else replace(request, data=data, options=_without(request.options, NEAR))
+                return replace(request, data=self.parts(request.data, but), options=_sound(request.options))
             case plan.Write():
-                data = self.parts(request.data, but)
-                to = self.far(request.to, request.data, but, self._length(request.data, but))
-                left = _left(request.options, data, to)
-                return replace(request, data=_or(data, request.data), to=_or(to, request.to), options=left)
+                data, length = self.parts(request.data, but), self._length(request.data, but)
+                to = self.far(request.to, request.data, but, length)
+                return replace(request, data=data, to=to, options=_sound(request.options))
             case plan.Read():
-                into = self.parts(request.into, but)
-                source = self.far(request.source, request.into, but, self._length(request.into, but))
-                left = _left(request.options, into, source)
-                return replace(request, into=_or(into, request.into), source=_or(source, request.source), options=left)
+                into, length = self.parts(request.into, but), self._length(request.into, but)
+                source = self.far(request.source, request.into, but, length)
+                return replace(request, into=into, source=source, options=_sound(request.options))
             case _:
-                near = self.parts((request.into,), but)
+                (place,) = self._near((request.into,), but)
+                answer = self.part(request.into, place, False)
                 source = self.far(request.source, (request.into,), but, plan.ATOMIC_BYTES)
-                left, source = _left(request.options, near, source), _or(source, request.source)
-                return replace(request, into=_or(near, (request.into,))[0], source=source, options=left)
+                return replace(request, into=answer, source=source, options=_sound(request.options))
 
     def _memcpy(self, request: plan.Memcpy, but: Numbers) -> plan.Memcpy:
         source, to = self.place(request.source, False), self.place(request.to, False)
         length = but.get("length", source.length)
         places = ((request.source, source), (request.to, to))
-        found = [self.part(part, place._replace(length=length), False) for part, place in places]
-        if found[0] is None or found[1] is None:
-            return request
-        return replace(request, source=found[0], to=found[1], options=_without(request.options, NEAR))
+        source_part, to_part = [self.part(part, place._replace(length=length), False) for part, place in places]
+        return replace(request, source=source_part, to=to_part, options=_sound(request.options))
 
-    def parts(self, parts: Sequence[Part], but: Numbers) -> tuple[Part, ...] | None:
-        """Local parts with the overrides of a request, which are of its first SGE; None if a key is of nothing."""
+    def parts(self, parts: Sequence[Part], but: Numbers) -> tuple[Part, ...]:
+        """Local parts with the overrides of a request, which are of its first SGE: those before a key of nothing."""
         found: list[Part] = []
         for part, place in zip(parts, self._near(parts, but), strict=True):
             one = self.part(part, place, False)
-            if one is None:
-                return None
+            if one.name == NOWHERE and place.length:
+                break
             found.append(one)
         return tuple(found)
 
@@ -157,9 +146,9 @@ class _Targets:
     def _length(self, parts: Sequence[Part], but: Numbers) -> int:
         return sum(place.length for place in self._near(parts, but))
 
-    def far(self, part: Part, near: Sequence[Part], but: Numbers, length: int) -> Part | None:
-        """The part at the other end of the parts `near`, of this length; None if its key is of nothing. A tag is of the
-        local key, if that is an mkey's."""
+    def far(self, part: Part, near: Sequence[Part], but: Numbers, length: int) -> Part:
+        """The part at the other end of the parts `near`, of this length. A tag is of the local key, if that is an
+        mkey's."""
         place = self.place(part, True)
         key = place.key if self._names_mkey(near) or not self._names_mkey((part,)) else _tagged(place.key, but)
         return self.part(part, Place(but.get("remote_addr", place.addr), length, but.get("rkey", key)), True)
@@ -196,19 +185,17 @@ class _Targets:
 
     def _entry(self, entry: Part | Repeated[Part]) -> Part | Repeated[Part]:
         part = entry.target()
-        found = self.part(part, self.place(part, False), False) if part.but else None
-        if found is None:
+        if not part.but:
             return entry
+        found = self.part(part, self.place(part, False), False)
         return replace(entry, part=found) if isinstance(entry, Repeated) else found
 
     def _chunk(self, entry: Chunk | Repeated[Chunk]) -> Chunk | Repeated[Chunk]:
         chunk = entry.bare()
         part = chunk.part
-        place = self.place(replace(part, length=0), False) if part.but else None
-        found = self.part(part, place, False, cut=False) if place is not None else None
-        if found is None:
+        if not part.but:
             return entry
-        chunk = replace(chunk, part=found)
+        chunk = replace(chunk, part=self.part(part, self.place(replace(part, length=0), False), False, cut=False))
         return replace(entry, part=chunk) if isinstance(entry, Repeated) else chunk
 
     # Places ----------------------------------------------------------------------------------
@@ -227,14 +214,18 @@ class _Targets:
         key = but.get("rkey" if remote else "lkey", _tagged(key, but))
         return Place(but.get("addr", addr), but.get("length", length), key)
 
-    def part(self, named: Part, place: Place, remote: bool, *, cut: bool = True) -> Part | None:
-        """The part of the case's object that is there, the one that is named before others; None if the key is of
-        nothing. `cut` False: of an entry that its layout gives a length."""
+    def part(self, named: Part, place: Place, remote: bool, *, cut: bool = True) -> Part:
+        """The part of the case's object that is there, the one that is named before others. A key of another tag alone
+        is of the same object, for a device that does not look at it. `cut` False: of an entry that its layout gives a
+        length."""
         state = self.state
         side = state.buffers[named.name].side if named.name in state.buffers else state.mkeys[named.name].handle.side
         owner = owner_of(state, place.key, side, remote=remote, named=named.name)
         if owner is None:
-            return None
+            usual = self.place(Part(named.name, 0, 0), remote).key
+            if (place.key ^ usual) >> TAG_BITS:
+                return Part(NOWHERE, 0, place.length)
+            owner = Owner(named.name, False)
         if owner.name not in state.buffers:
             return Part(owner.name, place.addr, place.length)
         buffer = state.buffers[owner.name]
@@ -242,23 +233,17 @@ class _Targets:
             inside(buffer, place.addr, place.length, meant=True)
         start = place.addr - buffer.addr
         if not cut:
-            return Part(owner.name, start, 0) if 0 <= start <= buffer.length else None
-        low, high = max(start, 0), min(start + place.length, buffer.length)
-        return Part(owner.name, low, high - low) if low < high else Part(owner.name, 0, 0)
+            return Part(owner.name if 0 <= start <= buffer.length else NOWHERE, max(start, 0), 0)
+        if not 0 <= start < buffer.length:
+            return Part(owner.name, 0, 0)
+        # What is read behind its end, in the guard or behind that, may be written elsewhere before the request fails.
+        return Part(owner.name, start, place.length)
 
 
 def _tagged(key: int, but: Numbers) -> int:
     return key & ~0xFF | but["tag"] if "tag" in but else key
 
 
-def _without(options: plan.Options, members: Sequence[str]) -> plan.Options:
-    return replace(options, but=tuple(one for one in options.but if one[0] not in members))
-
-
-def _or(found: T | None, named: T) -> T:
-    return named if found is None else found
-
-
-def _left(options: plan.Options, near: object, far: object) -> plan.Options:
-    """Options without the overrides of the ends that were found."""
-    return _without(options, (*(NEAR if near is not None else ()), *(FAR if far is not None else ())))
+def _sound(options: plan.Options) -> plan.Options:
+    """Options without the overrides of addresses, keys and lengths."""
+    return replace(options, but=tuple(one for one in options.but if one[0] not in (*NEAR, *FAR)))
