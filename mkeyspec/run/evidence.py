@@ -191,3 +191,11 @@ class Use(Entry):
     def over(self) -> bool:
         due = self.by if isinstance(self.by, Due) else self.by.due
         return due is not None and due.over
+
+    @property
+    def perhaps(self) -> bool:
+        """Whether its request, or that of its message, was flushed, and may have been carried out: it may have found an
+        error or not."""
+        due = self.by if isinstance(self.by, Due) else self.by.due
+        sent = None if due is None else due.request or due
+        return sent is not None and sent.perhaps and not self.inside

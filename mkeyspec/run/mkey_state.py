@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from mkeyspec.abi.constants import MkeyFlag
 from mkeyspec.device import protocol
 from mkeyspec.plan import At
 from mkeyspec.value.signature import Domain
 
+if TYPE_CHECKING:
+    from mkeyspec.run.evidence import Due
+
+Domains = tuple[Optional[Domain], Optional[Domain]]
+
+
+class Setting(NamedTuple):
+    """What a configuration sets: how many `earlier` keys it has replaced, and the domains and the entries; None: as
+    they were."""
+
+    by: Due
+    replaced: int
+    domains: Domains | None
+    entries: tuple[MkeyState, ...] | None
+
 
 class MkeyState:
-    """An mkey of the case. `entries`: the mkeys that its layout names; `domains`: its signature's memory and wire;
-    `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused; `destroyed`: by the case;
-    `earlier`: its keys (lkey, rkey) before each change of its tag; `configured`: how many of these a configuration has
-    replaced on the device."""
+    """An mkey of the case. `refused`: the errno's name, if the last mlx5dv_mkey_check of it was refused; `destroyed`:
+    by the case; `earlier`: its keys (lkey, rkey) before each change of its tag; `settings`: what was posted to it. What
+    was flushed or cancelled has set nothing."""
 
-    __slots__ = ("at", "configured", "destroyed", "domains", "earlier", "entries", "flags", "handle", "name", "refused")
+    __slots__ = ("at", "destroyed", "earlier", "flags", "handle", "name", "refused", "settings")
 
     def __init__(self, name: str, at: At, flags: int, handle: protocol.Mkey) -> None:
         self.name = name
@@ -25,11 +40,28 @@ class MkeyState:
         self.flags = flags
         self.handle = handle
         self.earlier: list[tuple[int, int]] = []
-        self.configured = 0
-        self.entries: tuple[MkeyState, ...] = ()
-        self.domains: tuple[Domain | None, Domain | None] = (None, None)
+        self.settings: list[Setting] = []
         self.refused = ""
         self.destroyed = False
+
+    @property
+    def configured(self) -> int:
+        """How many of the `earlier` keys a configuration has replaced on the device."""
+        return next((one.replaced for one in self._in_force()), 0)
+
+    @property
+    def domains(self) -> Domains:
+        """Its signature's memory and wire."""
+        return next((one.domains for one in self._in_force() if one.domains is not None), (None, None))
+
+    @property
+    def entries(self) -> tuple[MkeyState, ...]:
+        """The mkeys that its layout names."""
+        return next((one.entries for one in self._in_force() if one.entries is not None), ())
+
+    def _in_force(self) -> Iterator[Setting]:
+        """The last one first."""
+        return (one for one in reversed(self.settings) if not one.by.still)
 
     @property
     def signed(self) -> bool:

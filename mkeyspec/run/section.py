@@ -15,7 +15,7 @@ from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import CONFIGURATION_WQES, End
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Due
-from mkeyspec.run.mkey_state import byte_lens
+from mkeyspec.run.mkey_state import Setting, byte_lens
 from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.outcomes import Attempt, describe
 from mkeyspec.run.pairing import PLACES
@@ -117,11 +117,8 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         if writes or any(mkey.handle.side != end.side for mkey in planned.mkeys):
             end.remote = due.position
         if planned.opcode == "driver1":
-            planned.mkeys[0].configured = len(planned.mkeys[0].earlier)
-        if planned.domains is not None:
-            planned.mkeys[0].domains = planned.domains
-        if planned.layout is not None:
-            planned.layout[0].entries = planned.layout[1]
+            key, layout = planned.mkeys[0], planned.layout
+            key.settings.append(Setting(due, len(key.earlier), planned.domains, None if layout is None else layout[1]))
         if planned.delivers is not None and end.other.receives:
             owe(end.other, planned, due)
     return None

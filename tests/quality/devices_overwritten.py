@@ -26,6 +26,7 @@ from mkeyspec.device.protocol import (
 from mkeyspec.run.buffer import Bytes
 from tests.quality.devices import device
 from tests.quality.devices_bytes import Memories
+from tests.quality.kinds_report import GUARD_ERROR
 from tests.quality.subject import GUARD
 from tests.quality.tap import Disturbance, Held, Tap
 
@@ -264,3 +265,22 @@ class FailedAtomicsChangeNothing(Disturbance):
 
 
 device("atomics_that_fail_change_nothing")(FailedAtomicsChangeNothing)
+
+
+class FindsAnError(Disturbance):
+    """The first section of several requests: the error that the last one would find is reported once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.posted = False
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        result = go()
+        self.posted = self.posted or (name == "post" and len(args[1]) > 1)
+        if name == "mkey_check" and self.posted and not self.done and not tap.given_back:
+            self.done = True
+            return GUARD_ERROR
+        return result
+
+
+device("finds_an_error_of_flushed")(FindsAnError)

@@ -80,7 +80,7 @@ def is_as_open(context: Context, key: AbstractMkey) -> bool:
 
 
 def since(key: AbstractMkey) -> str:
-    words = {"abort": "the abort", "undecided": "the statement that may be refused"}
+    words = {"abort": "the abort", "undecided": "the statement that may be refused", "failure": "the failure"}
     what = words.get(key.unknown_by, "the section refused")
     return "" if key.unknown_at is None else f"after {what} at {place(key.unknown_at)}"
 

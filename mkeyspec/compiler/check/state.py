@@ -51,7 +51,8 @@ class AbstractMkey(NamedTuple):
 
     `flags`, `entries`: as requested, None when live. `access` None: no setter ever named it. `signed_by`: the request
     whose setter gave the domains, and that setter. `unknown`: properties that an abort or a refused section left
-    undefined at `unknown_at`, or one that may be refused (`unknown_by`: "abort", "section" or "undecided").
+    undefined at `unknown_at`, or one that may be refused (`unknown_by`: "abort", "section" or "undecided"), or that
+    was set behind a claimed failure, or was not ("failure").
     `transfers`: since the last configuration. `inputs`: the domains that the data of transfers came in, of which the
     next check tells, oldest first; None: data that came without a signature. `called`: a check has called for them;
     they stay until there is a newer one. `reported`: since the last configuration, a check found an error. `tag`: set

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mkeyspec import plan
-from mkeyspec.compiler.check import stopping
+from mkeyspec.compiler.check import flushed, stopping
 from mkeyspec.compiler.check.context import UNRELIABLE, Context
 from mkeyspec.compiler.check.lint import lint_both_ends, lint_use
 from mkeyspec.compiler.check.origin import Origin
-from mkeyspec.compiler.check.state import AbstractState, may_be_refused
+from mkeyspec.compiler.check.state import ALL, AbstractState, may_be_refused
 from mkeyspec.compiler.eval.coercion import fault
 from mkeyspec.compiler.eval.scope import Scope
 from mkeyspec.compiler.statements import held, writes
@@ -79,8 +79,9 @@ def _finish(
         held.hold(row, qp, peer)
     # A request goes through the keys as they are there: a later one may configure them again.
     before = row.state.copy() if any(one.changes() for one in requests[1:]) else None
-    row.add(step, sentence)
+    settled = row.add(step, sentence)
     writes.label(row, step, sentence.span)
+    writes.open_errors(row, settled)
     if abort or plan.is_rejected(claim):
         if not abort and not _is_refused_whole(claim):
             writes.failed(row, step)
@@ -218,19 +219,30 @@ def _effect(state: AbstractState, step: plan.Post) -> None:
         # "the MKey may be left in an unknown state" (sig_block(3), Notes).
         state.forget(step.requests, step.at, "abort" if step.abort else "section", cleared=True)
         return
-    for one in step.requests:
-        _after_request(state, step, one)
+    for one, fate in zip(step.requests, flushed.fates(state.qp(step.qp), step), strict=True):
+        _after_fate(state, step, one, fate)
     if plan.fails_posted(step.claim):
         stopping.reset(state, step.qp, step.at)
-    rejected = plan.is_rejected(step.claim)
-    if rejected and len(plan.configuring(step.requests)) == len(step.requests):
-        state.forget(step.requests, step.at, "section", cleared=False)
-    elif rejected:
         for side in (False, True):
             queue = state.receive_queue(step.qp, side)
             state.ends[queue] = state.end(queue)._replace(receives=None)
     elif may_be_refused(step.claim):
         state.forget(step.requests, step.at, "undecided", cleared=False)
+
+
+def _after_fate(state: AbstractState, step: plan.Post, one: plan.Wr, fate: str) -> None:
+    """The state after one request of a section that is carried out, fails, is flushed, or may have been carried out."""
+    if fate == flushed.FLUSHED or (fate == flushed.FAILED and isinstance(one, plan.Invalidate)):
+        return
+    before = {name: state.mkey(name) for name in one.changes()}
+    _after_request(state, step, one)
+    if fate == flushed.FAILED:
+        state.forget((one,), step.at, "section", cleared=False)
+    elif fate == flushed.OPEN:
+        for name, key in before.items():
+            now = state.mkey(name)
+            if now is not None and now is not key:
+                state.things[name] = now.cleared()._replace(unknown=ALL, unknown_at=step.at, unknown_by="failure")
 
 
 def _after_request(state: AbstractState, step: plan.Post, one: plan.Wr) -> None:

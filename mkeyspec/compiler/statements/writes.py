@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.compiler.check.flushed import OPEN, fates
 from mkeyspec.compiler.eval.undecided import left_open, members_shown, names_of, reached, segments_of
 from mkeyspec.compiler.statements.already_there import moved_into
 from mkeyspec.compiler.statements.echoes import ALL
@@ -104,6 +105,17 @@ def failed(row: RowState, step: plan.Post) -> None:
                 moved_into(row, request.source, plan.ATOMIC_BYTES, row.origin.get(request))
             case _:
                 pass  # what has no answer fails before its first byte, or the case says which bytes are open
+
+
+def open_errors(row: RowState, step: plan.Step) -> None:
+    """Behind a claimed failure a request may have been carried out, and have found an error of its key, or not.
+    `step`: with its claim settled."""
+    if not isinstance(step, plan.Post) or step.abort or not plan.fails_posted(step.claim):
+        return
+    for one, fate in zip(step.requests, fates(row.state.qp(step.qp), step), strict=True):
+        keys = [end.part.name for end in one.ends() if _has_signature(row, end.part.name)]
+        if fate == OPEN:
+            row.undecided = row.undecided.with_keys(keys, row.origin.get(one))
 
 
 def transmit(row: RowState, step: plan.Transmit, buffer: str, length: int) -> None:
