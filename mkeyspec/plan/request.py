@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Optional, Union
 
+from typing_extensions import TypeIs
+
 from mkeyspec.abi.constants import RAW_ATOMICS, RAW_OPCODES, QpOps
 from mkeyspec.plan.location import At, Located
 from mkeyspec.plan.setter import Overrides, Setter
@@ -389,6 +391,11 @@ def _known_byte(data: Union[ByteString, LiveString], index: int) -> Optional[int
 Wr = Union[
     Configure, StraySetter, MrList, MrInterleaved, Send, Write, Read, FetchAdd, CompareSwap, Invalidate, Memcpy, RawWqe
 ]
+
+
+def is_write(request: Wr) -> TypeIs[Write]:
+    """Whether it is an RDMA WRITE, with or without immediate data."""
+    return isinstance(request, Write)
 
 
 def configuring(requests: tuple[Wr, ...]) -> list[Configuring]:

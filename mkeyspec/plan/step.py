@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from typing_extensions import TypeIs
+
 from mkeyspec.abi.constants import MkeyFlag, QpOps
 from mkeyspec.plan.claim import Branch, Claim, Known, is_rejected
 from mkeyspec.plan.dek import Dek, DestroyDek, Query
@@ -387,3 +389,8 @@ Step = Union[
     Memory, Mkey, Qp, Pd, Dek, Dct, Post, Transmit, Receive, Recv, Store, Check, Await, Poll, Cancel, Resume,
     Retag, Destroy, DestroyDek, Query, Login, Logout, LoginState, Expect, Snapshot, Record,
 ]  # fmt: skip
+
+
+def is_post(step: object) -> TypeIs[Post]:
+    """Whether it is a section of requests."""
+    return isinstance(step, Post)

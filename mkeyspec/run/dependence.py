@@ -86,7 +86,7 @@ class Walk:
 
     def take(self, step: plan.Step) -> Iterator[Touched]:
         reach = self.reach
-        if isinstance(step, plan.Post):
+        if plan.is_post(step):
             reach.begin()
             for request, refused in reach.carried_out(step):
                 yield self._request(request, step, refused)

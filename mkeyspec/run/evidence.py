@@ -188,14 +188,17 @@ class Use(Entry):
     """The errno's name, if a check of the case was refused; that result was checked there."""
 
     @property
+    def _due(self) -> Due | None:
+        return self.by if isinstance(self.by, Due) else self.by.due
+
+    @property
     def over(self) -> bool:
-        due = self.by if isinstance(self.by, Due) else self.by.due
-        return due is not None and due.over
+        return self._due is not None and self._due.over
 
     @property
     def perhaps(self) -> bool:
         """Whether its request, or that of its message, was flushed, and may have been carried out: it may have found an
         error or not."""
-        due = self.by if isinstance(self.by, Due) else self.by.due
+        due = self._due
         sent = None if due is None else due.request or due
         return sent is not None and sent.perhaps and not self.inside

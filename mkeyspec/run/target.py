@@ -18,7 +18,7 @@ from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.key_owner import Owner, owner_of
 from mkeyspec.run.moved import NOWHERE
 from mkeyspec.value.bytestring import slice_of
-from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part, Repeated
+from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part, Repeated, as_often
 
 NEAR = ("addr", "length", "lkey", "tag")
 """Members of the first SGE, or of the part of a short form."""
@@ -187,8 +187,7 @@ class _Targets:
         part = entry.target()
         if not part.but:
             return entry
-        found = self.part(part, self.place(part, False), False)
-        return replace(entry, part=found) if isinstance(entry, Repeated) else found
+        return as_often(entry, self.part(part, self.place(part, False), False))
 
     def _chunk(self, entry: Chunk | Repeated[Chunk]) -> Chunk | Repeated[Chunk]:
         chunk = entry.bare()
@@ -196,7 +195,7 @@ class _Targets:
         if not part.but:
             return entry
         chunk = replace(chunk, part=self.part(part, self.place(replace(part, length=0), False), False, cut=False))
-        return replace(entry, part=chunk) if isinstance(entry, Repeated) else chunk
+        return as_often(entry, chunk)
 
     # Places ----------------------------------------------------------------------------------
 

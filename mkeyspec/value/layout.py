@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import ClassVar, Generic, TypeVar
 
@@ -101,6 +101,7 @@ class Chunk(Entry):
 
 
 Repeats = TypeVar("Repeats", bound=Part | Chunk, covariant=True)
+Bare = TypeVar("Bare", Part, Chunk)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -123,6 +124,11 @@ class Repeated(Entry, Generic[Repeats]):
 
     def repetitions(self) -> Int:
         return self.times
+
+
+def as_often(entry: Bare | Repeated[Bare], bare: Bare) -> Bare | Repeated[Bare]:
+    """`bare` as many times over as the entry is."""
+    return replace(entry, part=bare) if isinstance(entry, Repeated) else bare
 
 
 class _Layout(Expression):
@@ -254,8 +260,6 @@ class Interleaved(_Layout):
 
 
 Layout = List | Interleaved
-
-Bare = TypeVar("Bare", Part, Chunk)
 
 
 def _written_out(entries: Iterable[tuple[Bare, Int]], read: Read) -> Iterator[Bare]:

@@ -137,7 +137,7 @@ def _look_reach(context: Context, request: plan.Wr, thing: object, member: str, 
     the entry.
     """
     step = context.step
-    if isinstance(step, plan.Post) and (step.abort or plan.is_rejected(step.claim)):
+    if plan.is_post(step) and (step.abort or plan.is_rejected(step.claim)):
         return
     told: set[str] = set()
     for entry in layout.given():

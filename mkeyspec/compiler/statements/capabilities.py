@@ -170,7 +170,7 @@ def derived_needs(state: AbstractState, step: plan.Step, device_numbers: bool) -
 
 def _of_requests(step: plan.Step) -> Iterator[plan.Need]:
     """Rights that a request of the step gives its mkey, also where a later one of its section takes them back."""
-    if not isinstance(step, plan.Post) or plan.rejected_at(step.claim, "complete"):
+    if not plan.is_post(step) or plan.rejected_at(step.claim, "complete"):
         return
     for request in step.requests:
         match request:
@@ -210,12 +210,12 @@ def _sizes(state: AbstractState, step: plan.Step) -> Iterator[plan.Need]:
                 # The rig makes as many that may be in error as there are.
                 for limit in ("max_log_num_concurent", "max_log_num_errored"):
                     yield plan.Comparison(Live("device", limit), ">=", (number - 1).bit_length())
-    elif isinstance(step, plan.Post) and not step.claim and state.qp(step.qp).type == "ud":
+    elif plan.is_post(step) and not step.claim and state.qp(step.qp).type == "ud":
         for request in step.requests:
             length = total(request.data) if isinstance(request, plan.Send) else 0
             if isinstance(length, int) and length > LEAST_MTU:
                 yield plan.Comparison(Live("device", "active_mtu"), ">=", length)
-    elif isinstance(step, plan.Post) and not plan.rejected_at(step.claim, "complete"):
+    elif plan.is_post(step) and not plan.rejected_at(step.claim, "complete"):
         lengths = [
             known_number(one.source.length)
             for one in step.requests

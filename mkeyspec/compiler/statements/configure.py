@@ -172,7 +172,7 @@ def _invalidate(row: RowState, sentence: Sentence, scope: Scope, opts: plan.Opti
 def _check_invalidate(context: Context, request: plan.Invalidate) -> None:
     check_posted(context, request)
     check_type(context, request, request.name())
-    if request.by == "post_send" and isinstance(context.step, plan.Post) and context.step.abort:
+    if request.by == "post_send" and plan.is_post(context.step) and context.step.abort:
         context.broken(
             "aborted_post_send",
             "ibv_post_send posts at once: no abort takes it back",

@@ -77,7 +77,7 @@ def _check_receive(context: Context, request: plan.Send) -> None:
     """The receive that a SEND consumes must be large enough, and each of its buffers and mkeys that the message reaches
     must take its bytes, as it is when the message comes."""
     step = context.step
-    if not isinstance(step, plan.Post):
+    if not plan.is_post(step):
         return
     waiting = context.state.receive(context.state.receive_queue(step.qp, not step.peer))
     length = _length(request)

@@ -107,7 +107,7 @@ def check_cancelled(row: RowState, qp: str | None, number: int, span: Span) -> N
     """A `cancel`: a request may have left unless it, or one before it, waits after a fence."""
     fenced = False
     for step in row.steps:
-        if not isinstance(step, plan.Post) or step.qp != qp or step.peer or step.abort:
+        if not plan.is_post(step) or step.qp != qp or step.peer or step.abort:
             continue
         for request in step.requests:
             fenced = fenced or request.options.fence

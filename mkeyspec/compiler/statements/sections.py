@@ -170,13 +170,13 @@ def _dropped(row: RowState, qp: str | None, peer: bool, requests: tuple[plan.Wr,
     """Which of these are WRITEs with immediate that the other end drops for certain, and tells nobody: why. What a SEND
     does wrong there, its receive tells."""
     queue = row.state.qp(qp)
-    if queue.type not in UNRELIABLE or not any(isinstance(one, plan.Write) for one in requests):
+    if queue.type not in UNRELIABLE or not any(map(plan.is_write, requests)):
         return {}
     step = plan.Post(requests[0].at, requests, qp, peer)
     context = Context(row.state, step, row.origin, queue, peer)
     _check(context, step)
     found = [one for one in context.found if one.dropped and not (one.live or one.by_but)]
-    return {one.request or 0: one.message for one in found if isinstance(requests[one.request or 0], plan.Write)}
+    return {one.request or 0: one.message for one in found if plan.is_write(requests[one.request or 0])}
 
 
 # Rules ------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def failed(row: RowState, step: plan.Post) -> None:
 def open_errors(row: RowState, step: plan.Step) -> None:
     """Behind a claimed failure a request may have been carried out, and have found an error of its key, or not.
     `step`: with its claim settled."""
-    if not isinstance(step, plan.Post) or step.abort or not plan.fails_posted(step.claim):
+    if not plan.is_post(step) or step.abort or not plan.fails_posted(step.claim):
         return
     for one, fate in zip(step.requests, fates(row.state.qp(step.qp), step), strict=True):
         keys = [end.part.name for end in one.ends() if _has_signature(row, end.part.name)]
@@ -156,7 +156,7 @@ def under_way(row: RowState, qp: str | None, peer: bool, claim: plan.Claim, span
     # A `poll` that a list of successes fits has seen all of it succeed. An accepted `cancel` may have stopped it.
     known = id is None and not row.state.qp(qp).sig_pipelining
     for step in row.steps:
-        if not isinstance(step, plan.Post) or step.qp != qp or step.peer != peer or step.abort or _waited_for(step):
+        if not plan.is_post(step) or step.qp != qp or step.peer != peer or step.abort or _waited_for(step):
             continue
         chosen = [one for one in step.requests if id is None or (one.options.id == id)]
         if not chosen or (id is not None and _cancelled(row, step, id)):
@@ -226,7 +226,7 @@ def _open(row: RowState, step: Transfer, span: Span) -> None:
     _, peer = step.queue()
     polls = [(step.qp, side, span) for side in (False, True) if row.state.end((step.qp, side)).pending]
     found = found._replace(polls=(*found.polls, *polls))
-    if isinstance(step, plan.Post):
+    if plan.is_post(step):
         messages = sum(one.takes_receive() for one in step.requests)
         end = row.state.end(row.state.receive_queue(step.qp, not peer))
         met = _receives(row, step.qp, not peer)
