@@ -88,18 +88,27 @@ def read(place: Place, text: str, places: Sequence[tuple[int, int]], wanted: Col
         if loaded is not None:
             file, library = loaded.file, loaded.library
             _look(file, library, head, diagnostics, meanings)
-    settled = settle(with_known_mistakes(diagnostics), None, place.levels)
+    settled = settle(_without_consequences(diagnostics), None, place.levels)
     source = file.source if file is not None else Source(place.path.name, shown, place.path)
     return Reading(
         source, head, mine, file, library, tuple(meanings.uses), tuple(meanings.declarations), tuple(settled)
     )
 
 
+def _without_consequences(diagnostics: Diagnostics) -> Diagnostics:
+    """What is found, with known mistakes named. What only the whole file can tell hides nothing of a case: it is not
+    found where that case is read alone."""
+    of_the_pieces = Diagnostics([one for one in diagnostics.found if one.code not in OF_THE_WHOLE_FILE])
+    of_the_file = [one for one in diagnostics.found if one.code in OF_THE_WHOLE_FILE]
+    return Diagnostics([*with_known_mistakes(of_the_pieces).found, *of_the_file])
+
+
 def _look(
     file: ast.File, library: tuple[ast.Let, ...], head: int, diagnostics: Diagnostics, meanings: Meanings
 ) -> None:
     """Names and shapes; of a case that can't be read whole, what its names mean, and nothing else."""
-    wrong = sorted(one.span.start for one in diagnostics.errors if one.span.source is file.source)
+    errors = [one for one in diagnostics.errors if one.code not in OF_THE_WHOLE_FILE]
+    wrong = sorted(one.span.start for one in errors if one.span.source is file.source)
     headless = bool(wrong) and wrong[0] < head
     ends = [*(case.span.start for case in file.cases[1:]), len(file.source.text) + 1]
     bad = [headless or _any_in(wrong, case.span.start, end) for case, end in zip(file.cases, ends, strict=False)]

@@ -96,6 +96,21 @@ def test_a_change_of_one_case_reads_that_case() -> None:
     assert after.pieces[2].reading is not before.pieces[2].reading
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("first", "MKS0202"), ("pytestmark", "MKS0224")],
+    ids=["a mistake in the case", "a mistake in its name"],
+)
+def test_a_name_that_two_cases_have_hides_nothing_else(name: str, code: str) -> None:
+    """A change reads one case alone, which does not show that there is another one of its name."""
+    text = f"mks 1\ncase {name}\ncase {name}\n    let b = unknown\n"
+    before = document(text)
+    assert {"MKS0119", code} <= {one.code for one in before.pieces[2].quick}
+    end = before.text.position(len(text))
+    after = changed(before, 2, [(end, end, "    # a comment\n")])
+    assert quick(after) == quick(document(after.text.value))
+
+
 def test_what_compiling_said_moves_with_its_case() -> None:
     """`expect m == counter(64)` right below the declaration can't fail (MKS0612): only compiling finds that."""
     wrong = "\ncase second\n    memory m = counter(64)\n    expect m == counter(64)\n"
