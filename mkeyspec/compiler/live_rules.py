@@ -12,7 +12,9 @@ from mkeyspec import plan
 from mkeyspec.compiler.check.origin import Origin
 from mkeyspec.compiler.check.rules import RULES
 from mkeyspec.compiler.check.state import AbstractState
-from mkeyspec.compiler.statements.check_step import broken_by, check_step
+from mkeyspec.compiler.statements import held
+from mkeyspec.compiler.statements.check_step import apply, broken_by, check_step
+from mkeyspec.compiler.statements.row_state import HeldBack
 from mkeyspec.diagnostics.diagnostic import Diagnostics
 from mkeyspec.diagnostics.source import Source, Span
 
@@ -20,12 +22,17 @@ _NOWHERE = Span(Source("", ""), 0, 0)
 
 
 class LiveRules:
-    """Of one row: the state that its steps have left so far."""
+    """Of one row: its steps so far, and the state that they have left."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("held_back", "state", "steps")
 
     def __init__(self) -> None:
-        self._state = AbstractState()
+        self.state = AbstractState()
+        self.steps: list[plan.Step] = []
+        self.held_back: dict[str | None, HeldBack] = {}
+
+    def apply(self, state: AbstractState, step: plan.Step) -> None:
+        apply(state, step)
 
     def take(self, step: plan.Step) -> str:
         """Apply the next step. What is wrong with it, in a sentence; "" if nothing is."""
@@ -33,9 +40,17 @@ class LiveRules:
         step = _located(step, origin)
         claim: plan.Claim = getattr(step, "claim", ())
         named = {one.rule for one in plan.rejections(claim)} if plan.is_rejected(claim) else set()
-        broken = {one.rule.name for one in broken_by(self._state, step, origin)} if named else set()
+        broken = {one.rule.name for one in broken_by(self.state, step, origin)} if named else set()
         found = Diagnostics()
-        check_step(self._state, step, origin, found)
+        match step:
+            case plan.Post():
+                held.hold(self, step)
+            case plan.Cancel() if not plan.is_rejected(claim):
+                held.cancel(self, step.qp, step.id)
+            case _:
+                pass
+        check_step(self.state, step, origin, found)
+        self.steps.append(step)
         for name in named - broken:
             if name in RULES:
                 title = RULES[name].title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -168,6 +169,62 @@ def test_one_entry_beyond_those_granted_is_refused_though_it_breaks_the_room_too
     bench = Bench(lambda: Generous(Profile()))
     found = [(row.id, bench.run(row)) for row in rows([ROOT / f"cases/layout/{file}.mks"], most=1)]
     assert [(id, out.text) for id, out in found if not out.green and out.status != "skip"] == []
+
+
+WAITS = """\
+case a
+    verifies XCAN-04
+    for first, second in (2, 2), (2, 3), (3, 2), (3, 3)
+    let d = crc32(ones) every 512
+    memory src = flip(framed(counter(512), d), field_at(d, 0))
+    memory m = counter(64)
+    memory o = random(64, seed=1)
+    peer memory w[512]
+    qp q { sig_pipelining }
+    mkey k { block_signature; entries 4 }
+    mkey l
+    mkey n
+    configure k on q { layout list(src); signature { mem d } }
+    configure l on q { access remote_read; layout list(m[0 +: 32]) }
+    configure n on q { access remote_read; layout list(m[32 +: 32]) }
+    post on q, nowait {
+        write k[0 +: 512] to w, signaled, id 1
+        configure l, fence, signaled, id first { layout list(o[0 +: 16]) }
+        configure n, signaled, id second { layout list(o[16 +: 24]) }
+    }
+    await sq_drained on q
+    check k is bad_guard, block 0
+    cancel 2 on q
+    resume q
+    poll q
+    expect w == counter(512)
+    transmit l[k.max_entries - 4 +: pick(first == 2, 32, 16)] by peer_read
+    expect wire == pick(first == 2, m[0 +: 32], o[0 +: 16])
+    transmit n[k.max_entries - 4 +: pick(second == 2, 32, 24)] by peer_read
+    expect wire == pick(second == 2, m[32 +: 32], o[16 +: 24])
+"""
+"""Two configurations wait in a queue that has stopped, one behind the other."""
+
+
+def test_a_cancelled_configuration_has_left_its_key_as_it_was() -> None:
+    assert told(WAITS) == ["pass"] * 4
+
+
+def test_one_of_another_number_has_taken_effect() -> None:
+    """Where the key of line 29 or of line 31 is used as it was before."""
+    text = WAITS.replace("pick(first == 2, 32, 16)", "32").replace("pick(second == 2, 32, 24)", "32")
+    text = re.sub("wire == .*", "wire == any", text)
+    assert told(text) == ["pass", "MKS2107:31", "MKS2107:29", "MKS2107:29"]
+
+
+def test_what_an_earlier_stop_held_back_was_carried_out() -> None:
+    """Its number is cancelled in a later stop, when it is done."""
+    again = "resume q\n    poll q\n    configure k on q { layout list(src); signature { mem d } }\n"
+    stop = "    post on q, nowait { write k[0 +: 512] to w, signaled, id 1; write m to w[0 +: 64], fence, id 2 }\n"
+    stop += "    await sq_drained on q\n    check k is bad_guard, block 0\n    cancel 2 on q\n"
+    text = WAITS.replace("    cancel 2 on q\n", "    " + again + stop)
+    text = text.replace("o[0 +: 16]", "o[0 +: 48]").replace("32, 16", "32, 48")  # longer than it was
+    assert told(text.replace("first == 2", "no").replace("second == 2", "no")) == ["pass"] * 4
 
 
 def test_no_shipped_row_breaks_a_rule_by_the_numbers_of_the_device() -> None:

@@ -99,16 +99,20 @@ def _post(state: AbstractState, ledger: BufferContents, step: plan.Post, span: S
         state.ends[far] = state.end(far)._replace(unread=unread)
 
 
+def short_queue(step: plan.Transmit | plan.Receive) -> Queue:
+    """The queue that the request of a short form is posted to."""
+    return step.qp, step.by in ("peer_read", "recv", "peer_write", "peer_write_imm")
+
+
 def _short_form(state: AbstractState, ledger: BufferContents, step: plan.Transmit | plan.Receive, span: Span) -> None:
-    peer = step.by in ("peer_read", "recv", "peer_write", "peer_write_imm")
-    queue = step.qp, peer
+    queue = short_queue(step)
     _rest(state, ledger.reached_by(step.part.name), but=queue)
     qp = state.qp(step.qp)
     wqes = 1 + state.end(queue).sent.wqes
     if wqes > qp.max_send_wr and not step.claim:
         raise _full(qp, queue, "max_send_wr", wqes, qp.max_send_wr, span)
     if step.by in ("send", "send_imm", "write_imm", "recv", "peer_write_imm"):
-        far = state.receive_queue(step.qp, not peer)
+        far = state.receive_queue(step.qp, not queue[1])
         _room_for_receive(state, far, span)
         _read(state, far)
     _over(state, queue)

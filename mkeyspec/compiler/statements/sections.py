@@ -75,8 +75,7 @@ def _finish(
     label = row.label(sentence, scope, claim, None if abort else _shows(row, qp, requests, bool(claim)))
     waiting = [one.into for one in row.state.end(row.state.receive_queue(qp, not peer)).receives or ()]
     step = plan.Post(sentence.at, requests, qp, peer, wait, abort, label, claim, known)
-    if not (wait and all(one.options.signaled for one in requests)):
-        held.hold(row, qp, peer)
+    held.hold(row, step)
     # A request goes through the keys as they are there: a later one may configure them again.
     before = row.state.copy() if any(one.changes() for one in requests[1:]) else None
     settled = row.add(step, sentence)
