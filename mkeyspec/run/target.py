@@ -240,7 +240,7 @@ class _Targets:
 
 
 def _tagged(key: int, but: Numbers) -> int:
-    return key & ~0xFF | but["tag"] if "tag" in but else key
+    return key >> TAG_BITS << TAG_BITS | but["tag"] if "tag" in but else key
 
 
 def _sound(options: plan.Options) -> plan.Options:
