@@ -9,11 +9,14 @@ is every line of the block. So one run reports every statement that is wrong, an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from threading import local
 from typing import Any
 
 from lark import Lark, UnexpectedToken
+from lark.common import LexerConf
+from lark.lexer import Lexer
 
 from mkeyspec.diagnostics import limits
 from mkeyspec.diagnostics.diagnostic import Diagnostics, TooManyErrors
@@ -26,8 +29,19 @@ from mkeyspec.syntax.lexer import PREPOSITIONS, STARTS, TEXT, Token, Words
 from mkeyspec.syntax.terminators import TooMuch, arrange
 
 
+class _NoLexer(Lexer):
+    """Lark's lexer is not used (`Words` is), and making one takes longer than all else: it looks for collisions of
+    terminals where interegular is installed, as a test does with `strict`."""
+
+    def __init__(self, _: LexerConf) -> None:
+        pass
+
+    def lex(self, lexer_state: object, parser_state: object) -> Iterator[Any]:
+        raise NotImplementedError
+
+
 class _Parser:
-    """The compiled grammar; made once per thread that parses (a sixth of a second)."""
+    """The compiled grammar; made once per thread that parses (a tenth of a second)."""
 
     def __init__(self) -> None:
         self.build = Build()
@@ -35,7 +49,7 @@ class _Parser:
             TEXT,
             start=list(STARTS),
             parser="lalr",
-            lexer="basic",
+            lexer=_NoLexer,
             keep_all_tokens=True,
             maybe_placeholders=False,
             transformer=self.build,
