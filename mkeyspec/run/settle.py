@@ -8,7 +8,7 @@ from mkeyspec.plan import At, Entry
 from mkeyspec.run import drain, placed, wait
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.completion import late, misfit
-from mkeyspec.run.endpoint import End
+from mkeyspec.run.endpoint import ACKNOWLEDGED, End
 from mkeyspec.run.evidence import FLUSH, Due
 from mkeyspec.run.outcomes import Attempt, arrange
 from mkeyspec.run.section import Section
@@ -31,7 +31,7 @@ def completions(
         wait.for_dues(state, end, owed, section.far)
     elif not expect_error:
         return attempt
-    if section.listed is None and expect_error and not section.is_signaled and failed_by(section) is None:
+    if section.listed is None and expect_error and not section.is_signaled and not _has_failed_here(section):
         # What asked for no completion may still fail, whatever has come of the others.
         if expect_success:
             unsettled = drain.exact(state, end, at)  # a marker shows which
@@ -52,6 +52,14 @@ def completions(
     if section.listed is not None:
         _close(end, section.dues)
     return attempt
+
+
+def _has_failed_here(section: Section) -> bool:
+    """Whether the error of this end's queue has come. Where receipt is acknowledged, a receive that failed or was
+    flushed at the other end is no more than a sign of it: nothing orders the CQs of the two ends. Elsewhere, and where
+    an invalidation is refused (X-OPEN-27), it may be the only error."""
+    acknowledged = section.end.pair.attributes.type in ACKNOWLEDGED and not section.invalidates
+    return any(due.failed for due in section.dues) if acknowledged else failed_by(section) is not None
 
 
 def _wait_for_list(state: CaseState, section: Section) -> Failure | None:

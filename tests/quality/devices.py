@@ -29,6 +29,7 @@ FILES = [
         "devices_reach",
         "devices_receives",
         "devices_streams",
+        "devices_two_ends",
         "devices_unreliable",
     )
 ]
