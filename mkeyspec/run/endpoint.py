@@ -353,8 +353,8 @@ class End:
         return any(due.failed and self.is_own(due) for due in self.unjudged())
 
     def owes(self, due: Due) -> bool:
-        """Whether a completion of this pair must come, with success, whatever has failed: requests of its queue that
-        were posted later have completed, or it is a receive whose message was acknowledged."""
+        """Whether a completion of this pair must come, whatever has failed: later requests of its queue have completed,
+        or it is a receive whose message was acknowledged, which then succeeds."""
         if due.stray:
             return False
         lane = self.lane(due)

@@ -36,7 +36,7 @@ def completions(
         if expect_success:
             unsettled = drain.exact(state, end, at)  # a marker shows which
         else:
-            wait.until(state, lambda: end.broken, lambda: state.poll(end))
+            wait.until(state, lambda: _has_failed_here(section), lambda: _look(state, section))
     failed = failed_by(section)
     if failed is not None:
         assert failed.got is not None
@@ -55,11 +55,17 @@ def completions(
 
 
 def _has_failed_here(section: Section) -> bool:
-    """Whether the error of this end's queue has come. Where receipt is acknowledged, a receive that failed or was
-    flushed at the other end is no more than a sign of it: nothing orders the CQs of the two ends. Elsewhere, and where
-    an invalidation is refused (X-OPEN-27), it may be the only error."""
+    """Whether the error of this end's send queue has come. Where receipt is acknowledged, a receive that failed or was
+    flushed at the other end is no more than a sign of it, as is one of this end: nothing orders two CQs. Elsewhere, and
+    where an invalidation is refused (X-OPEN-27), the error at the other end may be the only one."""
     acknowledged = section.end.pair.attributes.type in ACKNOWLEDGED and not section.invalidates
     return any(due.failed for due in section.dues) if acknowledged else failed_by(section) is not None
+
+
+def _look(state: CaseState, section: Section) -> None:
+    state.poll(section.end)
+    if section.far:
+        state.poll(section.end.other)
 
 
 def _wait_for_list(state: CaseState, section: Section) -> Failure | None:

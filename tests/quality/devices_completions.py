@@ -14,6 +14,7 @@ from tests.quality.kinds_late import Slow
 from tests.quality.tap import Disturbance, Held, Tap
 
 device("slow")(partial(Slow, 3))
+device("sends_told_late")(partial(Slow, 5, lambda tap, qp, queue: queue == "send"))
 device("owner_told_late")(partial(Slow, 5, lambda tap, qp, queue: tap.qps[qp].side == "owner"))
 
 
