@@ -132,7 +132,8 @@ class Walk:
             name = left.pop()
             if name not in found:
                 found.add(name)
-                left += [part.name for part in self.reach.mkeys.get(name, ())]
+                laid = self.reach.mkeys.get(name)
+                left += laid.names if laid is not None else ()
         return frozenset(found)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
+from mkeyspec.reference.layout import Segment
 from mkeyspec.run.course import UNKNOWN, Course
 from mkeyspec.run.moved import ANY, NOTHING, WHOLE, Arrival, Moved, Span, names_of, unnamed
 from mkeyspec.value.layout import Layout, Part
@@ -30,13 +30,23 @@ DEEPEST = 8
 """Layouts of layouts that are followed."""
 
 
+class Laid(NamedTuple):
+    """The layout of a key: every part that it may reach, in order, as (name, start, length); `names`: each name in it
+    once. A layout may have thousands of parts, and most of them one name."""
+
+    parts: Sequence[Segment]
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Through:
-    """The bytes of a key in its order; `starts`: the offset in the key of each span, and the key's length."""
+    """The bytes of a key in its order; `starts`: the offset in the key of each span, and the key's length.
+    `goes_on`: a key in its layout counts otherwise."""
 
     spans: tuple[Span, ...]
     starts: list[int]
     counts_otherwise: bool
+    goes_on: bool
 
     def cut(self, low: int, high: int) -> Iterator[Span]:
         """The bytes [low, high) of the key."""
@@ -63,8 +73,7 @@ class MkeyReach:
 
     def __init__(self, steps: Sequence[plan.Step], course: Course = UNKNOWN) -> None:
         self.course = course
-        self.mkeys: dict[str, tuple[Part, ...]] = {}
-        """In the order of the layout; every part that the key may reach."""
+        self.mkeys: dict[str, Laid] = {}
         self._known: dict[tuple[str, int], _Through] = {}
         """By key and depth, until the next layout: layouts of thousands of entries are used by each of as many."""
         self.signed: dict[str, tuple[Domain | None, Domain | None] | None] = {}
@@ -89,7 +98,8 @@ class MkeyReach:
         for waiting in self.receives.values():
             for number in [number for number in waiting if not self.course.is_open(number, self.number + 1)]:
                 del waiting[number]
-        made = copy(self)
+        made = MkeyReach.__new__(MkeyReach)
+        made.__dict__.update(self.__dict__)
         made.mkeys, made.signed, made._known = {**self.mkeys}, {**self.signed}, {**self._known}
         made.open, made.dcis = {*self.open}, {*self.dcis}
         made.receives = {queue: {**waiting} for queue, waiting in self.receives.items()}
@@ -228,39 +238,46 @@ class MkeyReach:
     def queue(self, qp: str | None, peer: bool) -> tuple[str | None, bool]:
         return (SHARED if qp in self.dcis and peer else qp), peer
 
-    def bytes_of(self, parts: Iterable[Part], depth: int = 0) -> tuple[Span, ...]:
+    def bytes_of(self, parts: Iterable[Part]) -> tuple[Span, ...]:
         """The bytes of these parts; an mkey's are those of its layout, as its entries are now. For parts with live
         numbers, all bytes that they may reach."""
+        return self._bytes_of((part.name, *(part.bounds() or (0, None))) for part in parts)
+
+    def _bytes_of(self, parts: Iterable[tuple[str, int, int | None]], depth: int = 0) -> tuple[Span, ...]:
+        """The same of (name, start, length); length None: all bytes that they may reach."""
         found: list[Span] = []
         whole = set[str]()
         """Keys whose bytes are all among those found."""
-        for part in parts:
-            bounds = part.bounds()
-            if bounds is not None and bounds[1] == 0:
+        for name, start, length in parts:
+            if length == 0:
                 continue
-            low, high = (bounds[0], bounds[0] + bounds[1]) if bounds is not None else (0, WHOLE)
-            if part.name not in self.mkeys:
-                found.append((part.name, low, high))
+            low, high = (start, start + length) if length is not None else (0, WHOLE)
+            if name not in self.mkeys:
+                found.append((name, low, high))
             elif depth < DEEPEST:
-                through = self._through(part.name, depth + 1)
+                through = self._through(name, depth + 1)
                 if through.counts_otherwise:
-                    stored = self._stored(part.name, low, high)
-                    if stored is not None and part.name not in whole:
+                    if name in whole:
+                        continue
+                    stored = self._stored(name, low, high, through.goes_on)
+                    if stored is not None:
                         found += through.cut(*stored)
-                    elif part.name not in whole:
+                    else:
                         found += through.spans
-                        whole.add(part.name)
+                        whole.add(name)
                 else:
-                    found += through.spans if bounds is None else through.cut(low, high)
+                    found += through.spans if length is None else through.cut(low, high)
         return tuple(found)
 
     def _through(self, mkey: str, depth: int) -> _Through:
         """The bytes of a key's layout, as its entries are now."""
         known = self._known.get((mkey, depth))
         if known is None:
-            spans = self.bytes_of(self.mkeys[mkey], depth=depth)
-            starts = [0, *accumulate(end - start for _, start, end in spans)]
-            known = self._known[mkey, depth] = _Through(spans, starts, self.counts_otherwise(mkey))
+            spans = self._bytes_of(self.mkeys[mkey].parts, depth)
+            starts = [0, *accumulate([end - start for _, start, end in spans])]
+            goes_on = self._goes_on(mkey)
+            otherwise = goes_on or mkey in self.signed or mkey in self.open
+            known = self._known[mkey, depth] = _Through(spans, starts, otherwise, goes_on)
         return known
 
     def counts_otherwise(self, mkey: str, depth: int = 0) -> bool:
@@ -270,16 +287,16 @@ class MkeyReach:
     def _goes_on(self, mkey: str, depth: int = 0) -> bool:
         """Whether a key in its layout counts otherwise."""
         return any(
-            depth >= DEEPEST or self.counts_otherwise(part.name, depth + 1)
-            for part in self.mkeys[mkey]
-            if part.name in self.mkeys
+            depth >= DEEPEST or self.counts_otherwise(name, depth + 1)
+            for name in self.mkeys[mkey].names
+            if name in self.mkeys
         )
 
-    def _stored(self, mkey: str, low: int, high: int) -> tuple[int, int] | None:
+    def _stored(self, mkey: str, low: int, high: int, goes_on: bool) -> tuple[int, int] | None:
         """The bytes of a signed key's layout that its wire bytes [low, high) fill, as far as they may; None: not known,
         as where they begin inside of a block (X-OPEN-02)."""
         domains = self.signed.get(mkey)
-        if domains is None or mkey in self.open or self._goes_on(mkey):
+        if domains is None or mkey in self.open or goes_on:
             return None
         memory, wire = domains
         first, data = _data_of(wire, low), _data_of(wire, high - low)
@@ -294,11 +311,11 @@ class MkeyReach:
         self.open.discard(mkey)
         if parts is None:
             self.open.add(mkey)
-            parts = [Part(part.name, 0, WHOLE) for part in layout.targets()]
+            parts = [(part.name, 0, WHOLE) for part in layout.targets()]
         if refused and mkey in self.mkeys:
             self.open.add(mkey)
-            parts += self.mkeys[mkey]
-        self.mkeys[mkey] = tuple(parts)
+            parts = [*parts, *self.mkeys[mkey].parts]
+        self.mkeys[mkey] = Laid(parts, tuple(dict.fromkeys([name for name, _, _ in parts])))
         self._known.clear()
 
 
@@ -336,12 +353,12 @@ def _overridden(domain: Domain | None) -> bool:
     return domain is not None and bool(domain.but or domain.signature.but)
 
 
-def _in_order(layout: Layout) -> list[Part] | None:
+def _in_order(layout: Layout) -> Sequence[Segment] | None:
     """The parts of a layout in the order of the key; None if a number is live, or if there are too many."""
     turns = layout.turns()
     if not is_known(turns) or turns > MOST_TURNS:
         return None
     try:
-        return [Part(name, start, length) for name, start, length in layout.walk()]
+        return layout.walked()
     except ValueError:
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import ClassVar, Generic, TypeVar
@@ -134,7 +134,7 @@ def as_often(entry: Bare | Repeated[Bare], bare: Bare) -> Bare | Repeated[Bare]:
 class _Layout(Expression):
     """Common members of a layout, so that callers do not test its class."""
 
-    __slots__ = ("_segments", "_starts")
+    __slots__ = ("_segments", "_starts", "_walked")
 
     strided: ClassVar[bool]
     """Whether its entries are taken in turn, with bytes left out (mlx5dv_wr_set_mkey_layout_interleaved)."""
@@ -143,6 +143,7 @@ class _Layout(Expression):
     """Bytes of the virtual space; None if it depends on the device."""
     _segments: list[Segment]
     _starts: list[int]
+    _walked: list[Segment]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", self._length())
@@ -168,7 +169,7 @@ class _Layout(Expression):
 
         Not to be changed: all of them are the list that the layout keeps.
         """
-        segments, starts = self._walked()
+        segments, starts = self._filled()
         if not start and length == self.length:
             return segments
         found: list[Segment] = []
@@ -180,12 +181,21 @@ class _Layout(Expression):
                 found.append((name, first + low - starts[number], high - low))
         return found
 
-    def _walked(self) -> tuple[list[Segment], list[int]]:
-        """The segments with bytes, and the offset at which each begins. A layout is asked often, and made once."""
+    def walked(self) -> Sequence[Segment]:
+        """As `walk`: the list that the layout keeps. A layout is asked often, and made once."""
+        try:
+            return self._walked
+        except AttributeError:
+            walked = self.walk()
+            object.__setattr__(self, "_walked", walked)
+            return walked
+
+    def _filled(self) -> tuple[list[Segment], list[int]]:
+        """The segments with bytes, and the offset at which each begins."""
         try:
             return self._segments, self._starts
         except AttributeError:
-            segments = [segment for segment in self.walk() if segment[2]]
+            segments = [segment for segment in self.walked() if segment[2]]
             starts = [0, *accumulate(size for _, _, size in segments)][:-1]
             object.__setattr__(self, "_segments", segments)
             object.__setattr__(self, "_starts", starts)

@@ -24,6 +24,8 @@ A, B = Part("a", 8, 1024), Part("b", 0, 16)
 )
 def test_walk(layout: Layout, segments: list[tuple[str, int, int]]) -> None:
     assert layout.walk() == segments
+    assert layout.walked() == segments
+    assert layout.walked() is layout.walked()
     assert layout.length == sum(length for _, _, length in segments)
     assert eval(repr(layout), globals()) == layout
 
@@ -48,6 +50,8 @@ def test_live_numbers(layout: Layout, segments: list[tuple[str, int, int]]) -> N
     assert layout.length is None
     with pytest.raises(ValueError, match="known to the device only"):
         layout.walk()
+    with pytest.raises(ValueError, match="known to the device only"):
+        layout.walked()
     known = layout.resolve(read)
     assert asked == [("k", "max_entries")]
     assert known.walk() == segments
