@@ -18,6 +18,8 @@ from mkeyspec.plan import At, Step
 from mkeyspec.value.bytestring import ByteString
 
 Bytes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.int32]
+"""Of steps, for each byte."""
 
 GUARD = 64
 """Bytes of the zone on either side of a buffer."""
@@ -32,7 +34,7 @@ _PERIOD = 1 << 16
 """Where canaries may begin in the pattern."""
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)  # rows with small buffers and with large ones come by turns
 def _pattern(length: int) -> Bytes:
     pattern = np.random.Generator(np.random.PCG64(CANARY_SEED)).integers(0, 256, length, dtype=np.uint8)
     pattern.flags.writeable = False
@@ -68,7 +70,20 @@ class Buffer:
     says when a byte was last compared.
     """
 
-    __slots__ = ("at", "born", "content", "free", "length", "memory", "name", "number", "side", "sources", "taken")
+    __slots__ = (
+        "_looked",
+        "at",
+        "born",
+        "content",
+        "free",
+        "length",
+        "memory",
+        "name",
+        "number",
+        "side",
+        "sources",
+        "taken",
+    )
 
     def __init__(
         self,
@@ -91,6 +106,8 @@ class Buffer:
         """Number of the step that made it."""
         self.sources: list[tuple[int, int, Source, int]] = []
         """(first byte, length, why, how many steps had been taken)."""
+        self._looked: Numbers | None = None
+        """What `looked` gives, from when it is first asked."""
         self.number = number
         content = canary(number, length + 2 * GUARD)
         if data is not None and length:
@@ -118,6 +135,8 @@ class Buffer:
             np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
         )
         self.sources.append((start, size, source, len(self.taken)))
+        if self._looked is not None:
+            self._looked[start : start + size] = len(self.taken)
         if self.free:
             self.free = [piece for one in self.free for piece in _without(one, start, start + size)]
 
@@ -142,11 +161,14 @@ class Buffer:
         """The number of the first step that may have changed one of these bytes since they were last compared."""
         return int(self.looked()[where].min())
 
-    def looked(self) -> npt.NDArray[np.intp]:
-        """For each byte, the number of the first step that may have changed it since it was last compared."""
-        steps = np.full(self.length, self.born, np.intp)
-        for start, length, _, taken in self.sources:
-            steps[start : start + length] = taken
+    def looked(self) -> Numbers:
+        """For each byte, the number of the first step that may have changed it since it was last compared. Not to be
+        changed: it is the array that the buffer keeps."""
+        steps = self._looked
+        if steps is None:
+            steps = self._looked = np.full(self.length, self.born, np.int32)
+            for start, length, _, taken in self.sources:
+                steps[start : start + length] = taken
         return steps
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mkeyspec.run.buffer import Buffer
-from mkeyspec.run.moved import ANY, Span, unnamed
+from mkeyspec.run.moved import ANY, WHOLE, Span, unnamed
 
 if TYPE_CHECKING:
     from mkeyspec.run.case_state import CaseState
@@ -29,10 +29,10 @@ class Extent:
         self._masks: dict[int, Mask] = {}
         """By the buffer's address."""
 
-    def of(self, buffer: Buffer) -> Mask:
-        """For each byte of a buffer, whether it is in the set."""
+    def of(self, buffer: Buffer, low: int = 0, high: int = WHOLE) -> Mask:
+        """For each byte of [low, high) of a buffer, whether it is in the set."""
         mask = self._masks.get(buffer.addr)
-        return mask if mask is not None else np.zeros(buffer.length, np.bool_)
+        return mask[low:high] if mask is not None else np.zeros(min(high, buffer.length) - low, np.bool_)
 
     def add(self, state: CaseState, spans: Iterable[Span]) -> None:
         for buffer, start, end in resolve(state, spans):
@@ -46,9 +46,13 @@ class Extent:
 
 def resolve(state: CaseState, spans: Iterable[Span]) -> Iterator[tuple[Buffer, int, int]]:
     """The buffers and bytes of the case that these are: [start, end)."""
-    spans = list(spans)
+    of_name: dict[str, list[tuple[int, int]]] = {}
+    for name, start, end in spans:
+        of_name.setdefault(name, []).append((start, end))
+    if not of_name:
+        return
+    anywhere = of_name.get(ANY, ())
     for buffer in state.all_buffers():
-        key = key_of(state, buffer)
-        for name, start, end in spans:
-            if name in (key, ANY) and start < min(end, buffer.length):
+        for start, end in (*of_name.get(key_of(state, buffer), ()), *anywhere):
+            if start < min(end, buffer.length):
                 yield buffer, start, min(end, buffer.length)

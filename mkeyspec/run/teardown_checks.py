@@ -136,23 +136,25 @@ def _changed(state: CaseState, buffer: Buffer, content: Bytes, got: Bytes, excus
 def changed(state: CaseState, buffer: Buffer, start: int, length: int, excused: Extent | None = None) -> Failure | None:
     """Changes of unnamed bytes that are about to be overwritten or taken as expected: they could not be found at the
     end. `excused`: bytes that may have changed."""
-    mask = np.zeros(buffer.length, np.bool_)
-    mask[start : start + length] = True
-    if excused is not None:
-        mask &= ~excused.of(buffer)
-    failure, got, where = _differing(state, buffer, mask)
+    end = min(start + length, buffer.length)
+    mask = np.ones(end - start, np.bool_) if excused is None else ~excused.of(buffer, start, end)
+    failure, got, where = _differing(state, buffer, mask, start)
     return failure or (unnamed(state, buffer, got, where) if len(where) else None)
 
 
-def _differing(state: CaseState, buffer: Buffer, mask: Mask) -> tuple[Failure | None, Bytes, difference.Positions]:
-    """Of the bytes that `mask` selects: all that is there, and where it differs. What an earlier RDMA WRITE brings may
-    come late, also where the right bytes were there before it: then it is waited for, and what is wrong with that
-    comes first."""
+def _differing(
+    state: CaseState, buffer: Buffer, mask: Mask, low: int = 0
+) -> tuple[Failure | None, Bytes, difference.Positions]:
+    """Of the bytes from `low` on that `mask` selects: all that is there in the buffer, and where it differs. What an
+    earlier RDMA WRITE brings may come late, also where the right bytes were there before it: then it is waited for, and
+    what is wrong with that comes first."""
     failure = None
+    high = low + len(mask)
+    free = [(max(start - low, 0), max(end - low, 0)) for start, end in buffer.free]
     for last in (False, True):
         got = buffer.now(state.device, 0, buffer.length)
-        where = difference.positions(buffer.expected(0, buffer.length), got, buffer.free)
-        where = where[mask[where]]
+        where = difference.positions(buffer.expected(low, len(mask)), got[low:high], free)
+        where = where[mask[where]] + low
         writers = {at for pair in state.pairs.values() for end in pair.ends for at in end.unheard()}
         if last or not len(where) or not writers:
             break
@@ -165,18 +167,24 @@ def _differing(state: CaseState, buffer: Buffer, mask: Mask) -> tuple[Failure | 
 def overwritten(state: CaseState, excused: Extent) -> Iterator[Failure]:
     """What changed of the bytes that the last step will write, and that no step may have written since they were
     compared: it could not be found afterwards. `excused`: bytes that may have changed."""
-    masks: dict[int, tuple[Buffer, Mask]] = {}
+    reached: dict[str, list[tuple[int, int]]] = {}
     for entry in state.written.by_last(state):
         for name, start, end in entry.written:
-            for buffer in state.buffers.values() if name == ANY else (state.buffers.get(name),):
-                if buffer is not None and start < min(end, buffer.length):
-                    mask = masks.setdefault(buffer.addr, (buffer, np.zeros(buffer.length, np.bool_)))[1]
-                    mask[start : min(end, buffer.length)] = True
-    for buffer, mask in masks.values():
-        mask &= ~(state.written.unseen(state, buffer) | excused.of(buffer))
+            for one in state.buffers if name == ANY else (name,):
+                reached.setdefault(one, []).append((max(start, 0), end))
+    for name, spans in reached.items():
+        buffer = state.buffers.get(name)
+        spans = [(start, end) for start, end in spans if buffer is not None and start < min(end, buffer.length)]
+        if buffer is None or not spans:
+            continue
+        low, high = min(start for start, _ in spans), min(max(end for _, end in spans), buffer.length)
+        mask = np.zeros(high - low, np.bool_)
+        for start, end in spans:
+            mask[start - low : end - low] = True
+        mask &= ~(state.written.unseen(state, buffer, low, high) | excused.of(buffer, low, high))
         if not mask.any():
             continue
-        failure, got, where = _differing(state, buffer, mask)
+        failure, got, where = _differing(state, buffer, mask, low)
         if failure is not None:
             yield failure
         elif len(where):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from mkeyspec.run.buffer import Buffer
+from mkeyspec.run.buffer import Buffer, Numbers
 from mkeyspec.run.course import NOT_YET, UNKNOWN
 from mkeyspec.run.extent import Mask, resolve
-from mkeyspec.run.moved import ANY, Moved
+from mkeyspec.run.moved import ANY, WHOLE, Moved
 from mkeyspec.run.reach import MkeyReach, cancelled
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ class Written:
     def __init__(self) -> None:
         self._followed = 0
         self._reach: MkeyReach | None = None
-        self._last: dict[int, npt.NDArray[np.intp]] = {}
+        self._last: dict[int, Numbers] = {}
         """By the buffer's address, for each byte: the last step that may have written it; -1: none."""
         self._anywhere = -1
         """The last step that may have written any byte."""
@@ -39,19 +38,24 @@ class Written:
             reach.course = UNKNOWN
         return list(reach.take(state.exact.get(number, state.aimed[number])))
 
-    def unseen(self, state: CaseState, buffer: Buffer) -> Mask:
-        """For each byte, whether a step before the last one may have written it since it was compared, or a request may
-        still write it."""
+    def unseen(self, state: CaseState, buffer: Buffer, low: int = 0, high: int = WHOLE) -> Mask:
+        """For each byte of [low, high), whether a step before the last one may have written it since it was compared,
+        or a request may still write it."""
         self._follow(state)
+        high = min(high, buffer.length)
         last = self._last.get(buffer.addr)
-        by = np.full(buffer.length, self._anywhere, np.intp)
-        found: Mask = buffer.looked() <= (by if last is None else np.maximum(last, by))
+        if last is None and self._anywhere < 0:
+            found: Mask = np.zeros(high - low, np.bool_)
+        else:
+            found = buffer.looked()[low:high] <= self._anywhere
+            if last is not None:
+                found |= buffer.looked()[low:high] <= last[low:high]
         open_ = [span for _, entry in self._open for span in entry.by_now(state.course)]
         if any(name == ANY for name, _, _ in open_):
             found[:] = True
         for there, start, end in resolve(state, open_):
             if there is buffer:
-                found[start:end] = True
+                found[max(start - low, 0) : max(end - low, 0)] = True
         return found
 
     def _follow(self, state: CaseState) -> MkeyReach:
@@ -85,5 +89,5 @@ class Written:
             return
         for buffer, start, end in resolve(state, spans):
             if (last := self._last.get(buffer.addr)) is None:
-                last = self._last[buffer.addr] = np.full(buffer.length, -1, np.intp)
+                last = self._last[buffer.addr] = np.full(buffer.length, -1, np.int32)
             np.maximum(last[start:end], number, out=last[start:end])
