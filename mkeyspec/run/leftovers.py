@@ -176,10 +176,14 @@ def unjudged(pair: Pair) -> list[Failure]:
             failures.append(Failure("MKS2005", at, text))
         end.strange.clear()
     left = [(end, due) for end in pair.ends for due in list(end.unjudged()) if end.is_own(due)]
-    root = next((due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH), None)
-    if root is not None and not pair.failed:
-        pair.failed = f"the failure at {root.at}"
-    return _told_once(failures + [failure for end, due in left if (failure := _left(end, due)) is not None])
+    root: Due | None = None
+    if not pair.failed:
+        errors = [due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH]
+        root = min(errors, key=lambda due: due.queue == "recv", default=None)  # a receive fails with its request
+        pair.failed = "" if root is None else f"the failure at {root.at}"
+    return _told_once(
+        failures + [failure for end, due in left if (failure := _left(end, due, due is root)) is not None]
+    )
 
 
 def _told_once(failures: list[Failure]) -> list[Failure]:
@@ -200,11 +204,12 @@ def _told_once(failures: list[Failure]) -> list[Failure]:
     return told
 
 
-def _left(end: End, due: Due) -> Failure | None:
-    """Check what came and is not named by a statement. A flush after an error follows from that error."""
+def _left(end: End, due: Due, is_root: bool) -> Failure | None:
+    """Check what came and is not named by a statement. What comes with an error follows from that error, but for the
+    first one of the pair (`is_root`)."""
     got = due.got
     assert got is not None
-    if end.pair.failed and got.status != SUCCESS and _follows(end, due):
+    if not is_root and end.pair.failed and got.status != SUCCESS and _follows(end, due):
         due.mark_judged(f"consequence of {end.pair.failed}")
         return None
     if due.overtaken and got.status != SUCCESS:

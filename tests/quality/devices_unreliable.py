@@ -55,6 +55,19 @@ device("loses_an_empty_message")(partial(LosesMessages, 0, 1))
 device("loses_every_empty_message")(partial(LosesMessages, 0, 99))
 
 
+class ReceiveFails(Disturbance):
+    """The completion of the first receive is an error; its bytes are there, and its request has succeeded."""
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if queue != "recv" or self.done or tap.given_back:
+            return (Held(completion),)
+        self.done = True
+        return (Held(replace(completion, status="loc_prot_err")),)
+
+
+device("its_first_receive_fails")(ReceiveFails)
+
+
 class ReceivesUntold(Disturbance):
     """Receives that a UC message of `length` bytes has taken have no completion, but for the first `told`."""
 
