@@ -2,6 +2,7 @@
 
 rig              begin, step…, finish; one a worker
 executor         one case: each step carried out, each outcome ruled on
+outstanding      waits for the requests that a step depends on
 case_state       what the case has built up: objects by name, live values
 declarations     memories, mkeys, QPs and the rest under the case's names
 buffer           guards, canaries, and the ledger of what each byte should be

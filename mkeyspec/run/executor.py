@@ -6,9 +6,7 @@ from typing_extensions import assert_never
 
 from mkeyspec import plan
 from mkeyspec.abi.constants import MkeyFlag
-from mkeyspec.device.protocol import NoSuchCall
 from mkeyspec.run import (
-    arrival,
     declarations,
     drain,
     event,
@@ -18,6 +16,7 @@ from mkeyspec.run import (
     mkey_check,
     outcomes,
     pipelining,
+    raised,
     record,
     recv,
     section,
@@ -26,24 +25,20 @@ from mkeyspec.run import (
     target,
     teardown_checks,
     transfer,
-    wait,
 )
-from mkeyspec.run.buffer import GUARD, Beyond, inside
+from mkeyspec.run.buffer import GUARD, inside
 from mkeyspec.run.case_state import CaseState, Misfit
 from mkeyspec.run.departures import Expectations
-from mkeyspec.run.dependence import Touched
-from mkeyspec.run.endpoint import End
-from mkeyspec.run.errnos import NoErrno
-from mkeyspec.run.granted import Less
-from mkeyspec.run.label import Label, Unobserved
+from mkeyspec.run.label import Label
 from mkeyspec.run.outcomes import Attempt
+from mkeyspec.run.outstanding import Outstanding
 from mkeyspec.run.request import RequestBuilder
 from mkeyspec.run.ruling import Rulings
 from mkeyspec.run.section import Section
 from mkeyspec.run.section_faults import is_of_invalidation
-from mkeyspec.run.verdict import Failure, Verdict
+from mkeyspec.run.verdict import Verdict
 from mkeyspec.value.bytestring import ByteString
-from mkeyspec.value.live import NoValue, evaluate
+from mkeyspec.value.live import evaluate
 
 
 class Executor:
@@ -61,8 +56,9 @@ class Executor:
         self.builder = RequestBuilder(state)
         self.verdict = verdict
         self.rulings = Rulings(state, expectations, verdict)
-        state.wait_for_label = self._wait_for_label
-        state.wait_for_bytes = self._wait_for_bytes
+        self.outstanding = Outstanding(state, self.rulings)
+        state.wait_for_label = self.outstanding.wait_for_label
+        state.wait_for_bytes = self.outstanding.wait_for_bytes
         state.judge = self._judge
         self._rules = rules()
         self._judged = 0
@@ -81,23 +77,8 @@ class Executor:
         try:
             self._aim(step)
             self._carry_out(step)
-        except Unobserved as missing:
-            self.rulings.fail(Failure("MKS2105", step.at, f"`{missing}` was never there to be read", hard=True))
-        except NoErrno as odd:
-            self.rulings.fail(Failure("MKS2007", step.at, f"the device failed: {odd}", hard=True))
-        except Less as less:
-            self.rulings.fail(Failure("MKS2109", step.at, str(less), hard=True))
-        except Beyond as beyond:
-            self.rulings.fail(Failure("MKS2108", step.at, str(beyond), hard=True))
-        except Misfit as misfit:
-            message = f"with the numbers of this device, {misfit}"
-            self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
-        except NoValue as fault:
-            message = f"a number of this statement has no value here: {fault}"
-            self.rulings.fail(Failure("MKS2107", step.at, message, hard=True))
-        except NoSuchCall as unsayable:
-            message = f"no call can ask for this: {unsayable}"
-            self.rulings.fail(Failure("MKS2111", step.at, message, hard=True))
+        except raised.KINDS as error:
+            self.rulings.fail(raised.failure(step.at, error))
 
     def _aim(self, step: plan.Step) -> None:
         """Reading its numbers may wait for the requests before it."""
@@ -210,7 +191,7 @@ class Executor:
         """Check now what the closing rule checks of every key: after this it can't be checked."""
         state = self.state
         mkey = state.mkeys[step.mkey]
-        self._rest(step)
+        self.outstanding.rest(step)
         if (failure := drain.heard(state, mkey.handle.side, step.at)) is not None:
             self.rulings.fail(failure)
         state.poll_all()
@@ -275,7 +256,7 @@ class Executor:
             if outcome.phase == "completion":
                 done.breaking = done.breaking or outcome.requests
         done.invalidates = is_of_invalidation(step.claim)
-        if not self._rest_for(step, end):
+        if not self.outstanding.rest_for(step, end):
             return
         if (listed or plan.may_be_rejected(step.claim)) and (failure := drain.before(state, end, step.at)) is not None:
             self.rulings.fail(failure)
@@ -300,7 +281,7 @@ class Executor:
         if step.claim or step.known is not None:
             self.state.look_for_events()
             self.state.seen_events = len(self.state.events)
-        if not self._rest_for(step, self.state.pair(step.qp, step.at).end(step.by == "peer_read")):
+        if not self.outstanding.rest_for(step, self.state.pair(step.qp, step.at).end(step.by == "peer_read")):
             return
         done, attempt = transfer.transmit(self.state, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
@@ -309,13 +290,13 @@ class Executor:
         if step.claim or step.known is not None:
             self.state.look_for_events()
             self.state.seen_events = len(self.state.events)
-        if not self._rest_for(step, self.state.pair(step.qp, step.at).end(step.by != "read")):
+        if not self.outstanding.rest_for(step, self.state.pair(step.qp, step.at).end(step.by != "read")):
             return
         done, attempt = transfer.receive(self.state, self.builder.addresses, step)
         self.rulings.rule(attempt, step.claim, step.known, done.end, done)
 
     def _recv(self, step: plan.Recv) -> None:
-        self._note_exact()
+        self.outstanding.note_exact()
         refused = recv.post(self.state, self.builder.addresses, step)
         if refused is not None:
             self.rulings.rule(refused, (), None)
@@ -355,7 +336,7 @@ class Executor:
         start = state.evaluate(step.to.start)
         data = evaluate(step.data, state.read)
         inside(buffer, buffer.addr + start, len(data))
-        self._rest(step)
+        self.outstanding.rest(step)
         if (changed := teardown_checks.changed(state, buffer, start, len(data))) is not None:
             self.rulings.fail(changed)
         state.device.write(buffer.memory, GUARD + start, data)
@@ -363,7 +344,7 @@ class Executor:
 
     def _check(self, step: plan.Check) -> None:
         state = self.state
-        self._rest(step)
+        self.outstanding.rest(step)
         if (failure := drain.heard(state, state.mkeys[step.mkey].handle.side, step.at)) is not None:
             self.rulings.fail(failure)
         attempt, record = mkey_check.call(state, step)
@@ -379,21 +360,6 @@ class Executor:
             stated = failure is not None if changed is None else mkey_check.compare(state, changed, record) is None
         self.rulings.soft(failure, known, stated, step.at)
 
-    def _rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check | plan.Destroy) -> None:
-        """Wait for the requests that access the bytes which a statement reads or stores."""
-        match step:
-            case plan.Store():
-                look = Touched(step.at, writes=frozenset({step.to.name}))
-            case plan.Check() | plan.Destroy():
-                look = Touched(step.at, changes=frozenset({step.mkey}))
-            case plan.Expect() | plan.Snapshot() | plan.Record():
-                look = Touched(step.at, reads=frozenset(part.name for part in plan.parts_of(step.observed)))
-            case _:
-                assert_never(step)
-        failure = drain.rest(self.state, step.at, (look,)) if look.reads | look.writes | look.changes else None
-        if (failure := failure or arrival.of_bytes(self.state, step)) is not None:
-            self.rulings.fail(failure)
-
     def _judge(self) -> None:
         """Hold the step under way against the rules of the pages, if a live number may decide: then the compiler has
         left it open. Raises Misfit."""
@@ -408,52 +374,17 @@ class Executor:
         if said:
             raise Misfit(said)
 
-    def _wait_for_label(self, label: Label) -> None:
-        """A member of a labelled statement is read: wait for its completions, unless the case is over."""
-        state = self.state
-        owed = [due for due in label.dues if due.signaled and not due.over]
-        if owed and not self.rulings.over:
-            wait.until(state, lambda: all(due.over for due in owed), state.poll_all)
-
-    def _wait_for_bytes(self, name: str) -> None:
-        """A number of a buffer, or of a wire, is read: wait for the requests that write there."""
-        if self.rulings.over or not self.state.taken:
-            return
-        at = self.state.taken[-1].at
-        failure = drain.rest(self.state, at, (Touched(at, reads=frozenset({name})),))
-        if (failure := failure or arrival.of_number(self.state, name, at)) is not None:
-            self.rulings.fail(failure)
-
-    def _rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
-        """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""
-        failure = drain.rest_for(self.state, step, end) or drain.rest_late(self.state, step, end)
-        failure = failure or arrival.of_requests(self.state, step, end)
-        self._note_exact()
-        if failure is None and (step.moves_data() or any(request.writes() for request in step.posted())):
-            for changed in teardown_checks.overwritten(self.state, self.rulings.excused):
-                self.rulings.fail(changed)
-        if failure is not None:
-            self.rulings.fail(failure)
-        return failure is None
-
-    def _note_exact(self) -> None:
-        """With the live numbers of now."""
-        number = len(self.state.taken) - 1
-        aimed = self.state.aimed[number]
-        if number not in self.state.exact and (exact := live_numbers.resolved(aimed, self.state)) is not aimed:
-            self.state.exact[number] = exact
-
     def _came(self, branch: plan.Branch | None) -> bool:
         """Whether the outcome came that a statement is of."""
         return branch is None or (branch.at in self.state.accepted) is branch.accepted
 
     def _expect(self, step: plan.Expect) -> None:
-        self._rest(step)
+        self.outstanding.rest(step)
         failure, stated = expectations.compare(self.state, step)
         self.rulings.soft(failure, step.known, stated, step.at)
 
     def _snapshot(self, step: plan.Snapshot) -> None:
-        self._rest(step)
+        self.outstanding.rest(step)
         for failure in snapshot.take(self.state, step):
             self.rulings.fail(failure)
 
@@ -461,7 +392,7 @@ class Executor:
         """It is absent if the value was not observed."""
         state = self.state
         if not self.rulings.over:
-            self._rest(step)
+            self.outstanding.rest(step)
         text = record.text(state, step)
         if text is not None:
             self.verdict.records[step.name] = text
