@@ -8,17 +8,20 @@ other part is `NOWHERE`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Union
 
 from mkeyspec import plan
+from mkeyspec.device.protocol import Side
 from mkeyspec.run.buffer import inside
-from mkeyspec.run.case_state import CaseState
-from mkeyspec.run.key_owner import Owner, owner_of
+from mkeyspec.run.case_state import CaseState, Misfit
+from mkeyspec.run.key_owner import Owner, key_of, owner_of
+from mkeyspec.run.mkey_state import MkeyState
 from mkeyspec.run.moved import NOWHERE
 from mkeyspec.value.bytestring import slice_of
 from mkeyspec.value.layout import Chunk, Interleaved, Layout, List, Part, Repeated, as_often
+from mkeyspec.value.live import lives_in
 
 NEAR = ("addr", "length", "lkey", "tag")
 """Members of the first SGE, or of the part of a short form."""
@@ -41,17 +44,19 @@ class Place(NamedTuple):
 
 
 def of(step: plan.Step, state: CaseState) -> plan.Step:
-    """The step with what it reaches; the same one where nothing is set wrong. Raises Beyond, and what reading a number
-    raises."""
+    """The step with what it reaches; the same one where nothing is set wrong, and no key of it is a destroyed mkey's.
+    Raises Beyond, Misfit, and what reading a number raises."""
     match step:
         case plan.Post():
-            targets = _Targets(state)
+            targets = _Targets(state, any_key=plan.is_undecided(step.claim))
             requests = tuple([targets.request(request) for request in step.requests])
             return replace(step, requests=requests) if requests != step.requests else step
-        case plan.Recv() if any(part.but for part in step.into):
-            return replace(step, into=_Targets(state).parts(step.into, {}))
-        case plan.Transmit() | plan.Receive() if step.options.but or step.part.but:
-            return _short_form(step, _Targets(state))
+        case plan.Recv():
+            targets = _Targets(state)
+            return replace(step, into=targets.parts(step.into, {})) if targets.mean(step.into, step.options) else step
+        case plan.Transmit() | plan.Receive():
+            targets = _Targets(state, any_key=plan.is_undecided(step.claim))
+            return _short_form(step, targets) if targets.mean((step.part,), step.options) else step
         case _:
             return step
 
@@ -76,8 +81,51 @@ def _short_form(step: plan.Transmit | plan.Receive, targets: _Targets) -> plan.S
 class _Targets:
     """The parts of requests."""
 
-    def __init__(self, state: CaseState) -> None:
+    def __init__(self, state: CaseState, *, any_key: bool = False) -> None:
+        """`any_key`: a key may be of an object that the request does not name."""
         self.state = state
+        self.any_key = any_key
+        self.names: frozenset[str] | None = None
+        """The objects that the request at hand names; None: it may mean any."""
+        self.gone = [mkey for mkey in state.mkeys.values() if mkey.destroyed]
+
+    def mean(self, parts: Sequence[Part], options: plan.Options) -> bool:
+        """Note what a request with these parts names. Whether one of its keys may be that of something else: it is set
+        wrong, or a destroyed mkey's. Raises Misfit if the layout of a key has an entry whose key was given again."""
+        given = [*options.but, *(one for part in parts for one in part.but)]
+        if not given and not self.gone:
+            return False
+        lives = [live for _, value in given for live in lives_in(value)]
+        known = all(live.subject in self.state.buffers or live.subject in self.state.mkeys for live in lives)
+        named = {part.name for part in parts} | {live.subject for live in lives}
+        certain = known and not self.any_key and not any("@" in live.member for live in lives)
+        self.names = frozenset(named) if certain else None
+        mkeys = [self.state.mkeys[part.name] for part in parts if part.name in self.state.mkeys]
+        if self.gone and certain:
+            self._look_inside(mkeys)
+        return bool(given) or any(mkey.destroyed for mkey in mkeys)
+
+    def _look_inside(self, mkeys: Sequence[MkeyState]) -> None:
+        """The layouts of these keys, and those of the keys in them."""
+        seen = [*mkeys]
+        for mkey in seen:
+            seen += [one for one in mkey.entries if one not in seen]
+        for mkey in seen[len(mkeys) :]:
+            if mkey.destroyed:
+                self._meant(mkey.name, mkey.handle.lkey, mkey.handle.side, False, {mkey.name})
+
+    def _meant(self, named: str, key: int, side: Side, remote: bool, names: Collection[str]) -> None:
+        """Misfit if a key, given in the place of that of `named`, is of an object of that side which is not in `names`.
+        Buffers that the rig has made are none."""
+        owner = owner_of(self.state, key, side, remote=remote, named=named)
+        lives = owner is not None and owner.exact and owner.lives
+        found = [owner.name] if owner is not None and lives and owner.name not in names else []
+        found += [one.name for one in self.state.fresh if one.side == side and key == key_of(one.memory, remote=remote)]
+        if found:
+            kind = "rkey" if remote else "lkey"
+            gone = next((mkey.name for mkey in self.gone if key == key_of(mkey.handle, remote=remote)), None)
+            why = f"`{gone}` had it before, and is destroyed" if gone else "the statement means another object"
+            raise Misfit(f"`{found[0]}` has the {kind} {key:#x}: {why}")
 
     def numbers(self, but: plan.Overrides) -> Numbers:
         return {member: self.state.evaluate(value) for member, value in but}
@@ -89,10 +137,11 @@ class _Targets:
             case plan.Configure():
                 return self._configured(request)
             case plan.MrList() | plan.MrInterleaved():
+                self.mean(request.layout.targets(), request.options)
                 layout = self.layout(request.layout, self._turns(request.options.but))
                 return request if layout is request.layout else replace(request, layout=layout)
             case plan.Send() | plan.Write() | plan.Read() | plan.FetchAdd() | plan.CompareSwap() | plan.Memcpy():
-                wrong = request.options.but or any(end.part.but for end in request.ends())
+                wrong = self.mean([end.part for end in request.ends()], request.options)
                 return self._moving(request) if wrong else request
             case _:
                 return request
@@ -163,6 +212,7 @@ class _Targets:
         for setter in request.setters:
             match setter:
                 case plan.SetLayout():
+                    self.mean(setter.layout.targets(), request.options)
                     layout = self.layout(setter.layout, self._turns(setter.but))
                     setters.append(setter if layout is setter.layout else replace(setter, layout=layout))
                 case _:
@@ -205,10 +255,10 @@ class _Targets:
         start, length = state.evaluate(part.start), state.evaluate(part.length)
         if part.name in state.buffers:
             buffer = state.buffers[part.name]
-            addr, key = buffer.addr + start, buffer.memory.rkey if remote else buffer.memory.lkey
+            addr, key = buffer.addr + start, key_of(buffer.memory, remote=remote)
         else:
             handle = state.mkeys[part.name].handle
-            addr, key = start, handle.rkey if remote else handle.lkey
+            addr, key = start, key_of(handle, remote=remote)
         but = self.numbers(part.but)
         key = but.get("rkey" if remote else "lkey", _tagged(key, but))
         return Place(but.get("addr", addr), but.get("length", length), key)
@@ -219,6 +269,8 @@ class _Targets:
         length."""
         state = self.state
         side = state.buffers[named.name].side if named.name in state.buffers else state.mkeys[named.name].handle.side
+        if self.names is not None:
+            self._meant(named.name, place.key, side, remote, self.names)
         owner = owner_of(state, place.key, side, remote=remote, named=named.name)
         if owner is None:
             usual = self.place(Part(named.name, 0, 0), remote).key
