@@ -16,6 +16,7 @@ from mkeyspec.run.endpoint import End
 from mkeyspec.run.evidence import FLUSH, SUCCESS, Due
 from mkeyspec.run.outcomes import describe
 from mkeyspec.run.pair import Pair
+from mkeyspec.run.section_faults import told
 from mkeyspec.run.verdict import Failure
 
 MOST_TOLD = 8
@@ -58,7 +59,7 @@ def settle(
             drain.look(state, end, drain.GRACE)
     if patient:
         failures += _flushes(state, pair) + _contradictions(pair) + _out_of_turn(state, pair)
-    failures += unjudged(pair)
+    failures += unjudged(state, pair)
     for end in pair.ends:
         for line in (end.send, end.recv):
             own = [due for due in line if end.is_own(due)]
@@ -168,7 +169,7 @@ def _out_of_turn(state: CaseState, pair: Pair) -> list[Failure]:
     return failures
 
 
-def unjudged(pair: Pair) -> list[Failure]:
+def unjudged(state: CaseState, pair: Pair) -> list[Failure]:
     """Check all that came and is not checked yet."""
     failures = []
     for end in pair.ends:
@@ -181,9 +182,8 @@ def unjudged(pair: Pair) -> list[Failure]:
         errors = [due for _, due in left if due.failed and due.got is not None and due.got.status != FLUSH]
         root = min(errors, key=lambda due: due.queue == "recv", default=None)  # a receive fails with its request
         pair.failed = "" if root is None else f"the failure at {root.at}"
-    return _told_once(
-        failures + [failure for end, due in left if (failure := _left(end, due, due is root)) is not None]
-    )
+    found = [_left(state, end, due, due is root) for end, due in left]
+    return _told_once(failures + [failure for failure in found if failure is not None])
 
 
 def _told_once(failures: list[Failure]) -> list[Failure]:
@@ -204,12 +204,12 @@ def _told_once(failures: list[Failure]) -> list[Failure]:
     return told
 
 
-def _left(end: End, due: Due, is_root: bool) -> Failure | None:
+def _left(state: CaseState, end: End, due: Due, is_root: bool) -> Failure | None:
     """Check what came and is not named by a statement. What comes with an error follows from that error, but for the
     first one of the pair (`is_root`)."""
     got = due.got
     assert got is not None
-    if not is_root and end.pair.failed and got.status != SUCCESS and _follows(end, due):
+    if not is_root and end.pair.failed and got.status != SUCCESS and _follows(state, end, due):
         due.mark_judged(f"consequence of {end.pair.failed}")
         return None
     if due.overtaken and got.status != SUCCESS:
@@ -226,7 +226,7 @@ def _left(end: End, due: Due, is_root: bool) -> Failure | None:
     return misfit(due, f"the {due.opcode} that was not waited for")
 
 
-def _follows(end: End, due: Due) -> bool:
+def _follows(state: CaseState, end: End, due: Due) -> bool:
     """Whether an error follows from one that was checked: a flush of what was posted, or an error at the other
     end."""
     assert due.got is not None
@@ -237,5 +237,8 @@ def _follows(end: End, due: Due) -> bool:
             return False
         # Each WQE of a configuration may be flushed by itself; of anything else there is one completion.
         return not due.stray or due.receive is not None or due.part
+    if due.queue == "send" and (far := due.takes) is not None and far.failed and far.judged:
+        # What the responder answers to a message that its receive could not take; it may be told after that.
+        return due.got.status in told(state.profile, invalidates=far.invalidated is not None)
     # What no message has reached is flushed; another error is of a message (IBTA 10.3.1.7).
     return due.queue == "recv" and not due.stray and not (due.request is not None and due.request.unsent)

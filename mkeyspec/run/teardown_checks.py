@@ -57,7 +57,7 @@ def close(state: CaseState, *, patient: bool = True, excused: Extent | None = No
     yield from buffers(state, excused if excused is not None else Extent())
     drain.look_on(state, [end for pair in state.pairs.values() for end in pair.ends])
     for pair in state.pairs.values():
-        for failure in leftovers.unjudged(pair):
+        for failure in leftovers.unjudged(state, pair):
             yield failure, False
 
 

@@ -18,6 +18,21 @@ device("sends_told_late")(partial(Slow, 5, lambda tap, qp, queue: queue == "send
 device("owner_told_late")(partial(Slow, 5, lambda tap, qp, queue: tap.qps[qp].side == "owner"))
 
 
+class ErrorOfItsOwn(Slow):
+    """What the other end has refused is told 5 polls later, as an error of the sender's memory."""
+
+    def __init__(self) -> None:
+        super().__init__(5, lambda tap, qp, queue: queue == "send")
+
+    def arrive(self, tap: Tap, qp: int, queue: str, place: int, completion: Completion) -> Sequence[Held]:
+        if queue == "send" and completion.status.startswith("rem_"):
+            completion = replace(completion, status="loc_prot_err")
+        return super().arrive(tap, qp, queue, place, completion)
+
+
+device("sends_told_late_with_an_error_of_their_own")(ErrorOfItsOwn)
+
+
 class ToldLate(Disturbance):
     """Every completion is told 20 ms after it came."""
 
