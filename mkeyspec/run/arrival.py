@@ -14,25 +14,28 @@ from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.dependence import Touched
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.moved import ANY, WHOLE
+from mkeyspec.run.observe import Seen
 from mkeyspec.run.verdict import Failure
 
 Look = Union[plan.Expect, plan.Snapshot, plan.Record, plan.Store, plan.Check, plan.Destroy]
 
 
-def of_bytes(state: CaseState, step: Look) -> Failure | None:
+def of_bytes(state: CaseState, step: Look) -> tuple[Failure | None, Seen | None]:
     """Before a statement reads bytes or stores some: wait until something after the WRITEs to these bytes has been
-    received, or a quiet time has passed. Bytes that are as expected already need neither."""
+    received, or a quiet time has passed. Bytes that are as expected already need neither: they are the second value."""
     written = {at for pair in state.pairs.values() for end in pair.ends for at in end.unheard()}
     if not written:
-        return None
+        return None, None
     buffers, writers = _of(state, step, written)
-    if not buffers or not writers or expectations.is_there(state, step):
-        return None
+    if not buffers or not writers:
+        return None, None
+    if (seen := expectations.there(state, step)) is not None:
+        return None, seen
     if not (writers := _to_these_bytes(state, step, writers)):
-        return None
+        return None, None
     sides = dict.fromkeys(buffer.memory.side for buffer in buffers)
     found = (drain.heard(state, side, step.at, writers) for side in sides)
-    return next((failure for failure in found if failure is not None), None)
+    return next((failure for failure in found if failure is not None), None), None
 
 
 def of_number(state: CaseState, subject: str, at: At) -> Failure | None:

@@ -379,8 +379,8 @@ class Executor:
         return branch is None or (branch.at in self.state.accepted) is branch.accepted
 
     def _expect(self, step: plan.Expect) -> None:
-        self.outstanding.rest(step)
-        failure, stated = expectations.compare(self.state, step)
+        seen = self.outstanding.rest(step)
+        failure, stated = expectations.compare(self.state, step, seen)
         self.rulings.soft(failure, step.known, stated, step.at)
 
     def _snapshot(self, step: plan.Snapshot) -> None:

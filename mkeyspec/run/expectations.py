@@ -74,12 +74,13 @@ class Pattern:
         return None
 
 
-def compare(state: CaseState, step: plan.Expect) -> tuple[Failure | None, bool]:
-    """The failure of an expectation, if it fails, and then whether the known departure's value was found."""
+def compare(state: CaseState, step: plan.Expect, seen: Seen | None = None) -> tuple[Failure | None, bool]:
+    """The failure of an expectation, if it fails, and then whether the known departure's value was found. `seen`: its
+    bytes, if they have been looked at (`there`)."""
     observed = step.observed
     known = step.known.value if step.known is not None else None
     if plan.is_bytes(observed):
-        seen = look(state, observed)
+        seen = look(state, observed) if seen is None else seen
         failure = _bytes(state, step, seen)
         if failure is None:
             return None, known is not None and step.operator == "==" and _is(state, seen, known)
@@ -110,13 +111,15 @@ def look(state: CaseState, observed: plan.Content | plan.Wire) -> Seen:
             assert_never(observed)
 
 
-def is_there(state: CaseState, step: plan.Step) -> bool:
-    """Whether a statement says bytes, and they are there: whatever comes later, they can't be waited for."""
+def there(state: CaseState, step: plan.Step) -> Seen | None:
+    """The bytes, if a statement says bytes and they are there: whatever comes later, they can't be waited for. The
+    statement is about these: bytes that are on their way may change them before another look."""
     match step:
         case plan.Expect(operator="==", expected=ByteString() | LiveBytes() | LiveContent() | LiveJoin()):
-            return plan.is_bytes(step.observed) and _is(state, look(state, step.observed), step.expected)
+            seen = look(state, step.observed) if plan.is_bytes(step.observed) else None
+            return seen if seen is not None and _is(state, seen, step.expected) else None
         case _:
-            return False
+            return None
 
 
 def holds(state: CaseState, step: plan.Record) -> bool:

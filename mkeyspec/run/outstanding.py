@@ -13,6 +13,7 @@ from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.dependence import Touched
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.label import Label
+from mkeyspec.run.observe import Seen
 from mkeyspec.run.ruling import Rulings
 
 
@@ -25,8 +26,11 @@ class Outstanding:
         self.state = state
         self.rulings = rulings
 
-    def rest(self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check | plan.Destroy) -> None:
-        """Wait for the requests that access the bytes which a statement reads or stores."""
+    def rest(
+        self, step: plan.Expect | plan.Snapshot | plan.Record | plan.Store | plan.Check | plan.Destroy
+    ) -> Seen | None:
+        """Wait for the requests that access the bytes which a statement reads or stores. The bytes, if they were looked
+        at and are as expected."""
         match step:
             case plan.Store():
                 look = Touched(step.at, writes=frozenset({step.to.name}))
@@ -37,8 +41,12 @@ class Outstanding:
             case _:
                 assert_never(step)
         failure = drain.rest(self.state, step.at, (look,)) if look.reads | look.writes | look.changes else None
-        if (failure := failure or arrival.of_bytes(self.state, step)) is not None:
+        seen: Seen | None = None
+        if failure is None:
+            failure, seen = arrival.of_bytes(self.state, step)
+        if failure is not None:
             self.rulings.fail(failure)
+        return seen
 
     def rest_for(self, step: plan.Post | plan.Transmit | plan.Receive, end: End) -> bool:
         """Wait for requests of other queues that access the same objects as a statement which posts to `end`."""

@@ -208,6 +208,40 @@ class LateByPolls(LateWrites):
     waits_for = (Send,)
 
 
+class LateWithTheNextLook(Disturbance):
+    """What the first WRITE of a section brings is there at the second look at that memory, and what the second brings
+    with the next message, or 3 ms later."""
+
+    slow = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.far: Memory | None = None
+        self.shown: list[Bytes] = []
+        self.since = 0.0
+
+    def call(self, tap: Tap, name: str, number: int, go: Callable[[], Any], args: tuple[Any, ...]) -> Any:
+        if name == "post" and len(args[1]) == 2 and not tap.given_back:
+            memories = [region.memory for region in tap.record.regions]
+            first = args[1][0]
+            (self.far,) = (memory for memory in memories if memory.rkey == first.rkey)
+            (source,) = (memory for memory in memories if memory.lkey == first.sges[0].lkey)
+            before = tap.device.read(self.far, 0, self.far.length).copy()
+            self.shown = [before, tap.device.read(source, 0, source.length).copy()]
+            self.shown[1][:GUARD], self.shown[1][-GUARD:] = before[:GUARD], before[-GUARD:]
+            self.done, self.since = True, monotonic()
+        if name == "read" and self.shown and args[0] == self.far and monotonic() < self.since + 3e-3:
+            seen = self.shown[0] if len(self.shown) == 1 else self.shown.pop(0)
+            return seen[args[1] : args[1] + args[2]].copy()
+        return go()
+
+    def polled(self, tap: Tap, qp: int, found: list[Completion]) -> list[Completion]:
+        if any(completion.queue == "recv" for completion in found):
+            self.shown = []
+        return found
+
+
+device("late_with_the_next_look")(LateWithTheNextLook)
 device("late_writes")(LateWrites)
 device("late_for_messages")(LateForMessages)
 device("late_by_two_polls")(partial(LateByPolls, 2))
