@@ -240,5 +240,5 @@ def _follows(state: CaseState, end: End, due: Due) -> bool:
     if due.queue == "send" and (far := due.takes) is not None and far.failed and far.judged:
         # What the responder answers to a message that its receive could not take; it may be told after that.
         return due.got.status in told(state.profile, invalidates=far.invalidated is not None)
-    # What no message has reached is flushed; another error is of a message (IBTA 10.3.1.7).
-    return due.queue == "recv" and not due.stray and not (due.request is not None and due.request.unsent)
+    # What no message has reached is flushed; another error is of a message (IBTA 10.3.1.7), which then failed, too.
+    return due.queue == "recv" and due.request is not None and due.request.failed and not due.request.unsent
