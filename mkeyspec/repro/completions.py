@@ -68,7 +68,7 @@ def _members(program: Program, due: Due, entry: dict[str, object] | None) -> lis
         return value if is_known(value) else program.trace.state.evaluate(value)  # type: ignore[arg-type]
 
     own = named("byte_len", None)
-    lengths = (due.byte_lens if entry is None else ()) if own is None else (own,)
+    lengths = (due.lengths if entry is None else ()) if own is None else (own,)
     number = program.language.number
     members: list[Member] = []
     if lengths:

@@ -22,8 +22,8 @@ def misfit(due: Due, what: str, named: tuple[str, ...] = ()) -> Failure | None:
     member, want, have = "", "", ""
     if got.opcode != due.opcode:
         member, want, have = "opcode", due.opcode, got.opcode
-    elif due.byte_lens and got.byte_len not in due.byte_lens and "byte_len" not in named:
-        member, want, have = "byte_len", " or ".join(map(show, due.byte_lens)), show(got.byte_len)
+    elif (lengths := due.lengths) and got.byte_len not in lengths and "byte_len" not in named:
+        member, want, have = "byte_len", " or ".join(map(show, lengths)), show(got.byte_len)
     elif got.imm != due.imm and "imm" not in named and _tells_imm(due):
         member, want, have = "imm", show(due.imm), show(got.imm)
     elif got.invalidated_rkey != due.invalidated and "invalidated" not in named:

@@ -49,9 +49,9 @@ class Entry:
 class Due(Entry):
     """The completion that a request must give (`signaled`), or gives only if it fails.
 
-    `byte_lens` are those it may have (none: not known). `invalidated` is compared always, `imm` at a receive, and at
-    a request that had none: of one that had, libmlx5 sets the flag and leaves the member as it was; so of a raw one,
-    whose bytes are not read. `stray`: it belongs to no request of this case.
+    `lengths` are the byte_lens that it may have (none: not known). `invalidated` is compared always, `imm` at a
+    receive, and at a request that had none: of one that had, libmlx5 sets the flag and leaves the member as it was; so
+    of a raw one, whose bytes are not read. `stray`: it belongs to no request of this case.
     """
 
     queue: Queue
@@ -62,13 +62,14 @@ class Due(Entry):
     """The position of its request in the section (of a receive: of the request whose message it takes)."""
     signaled: bool = True
     byte_lens: tuple[int, ...] = ()
+    """`lengths`, where they are known when it is posted."""
     imm: int | None = None
     invalidated: int | None = None
     request: Due | None = None
     """Of a receive: the request whose message it takes."""
     receive: OpenReceive | None = None
-    lengths_at: Callable[[OpenReceive], tuple[int, ...]] | None = None
-    """Of a receive: the `byte_lens` that its message has in any receive."""
+    lengths_at: Callable[[OpenReceive | None], tuple[int, ...]] | None = None
+    """`lengths`, where the configurations before it decide them; of a receive: those of its message in any receive."""
     takes: Due | None = None
     """Of a request: the receive that its message is paired with (`pairing`)."""
     end: End | None = None
@@ -110,6 +111,16 @@ class Due(Entry):
     """Flushed, and it may have been carried out (`End.may_have_gone`)."""
     unmoved: bool = field(default=False, init=False)
     """It broke a rule for which it fails before its first byte (`course`)."""
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        if self.cancelled:  # nothing came back, and the page says nothing of a NOP's byte_len
+            return ()
+        return self.byte_lens if self.lengths_at is None else self.lengths_at(self.receive)
+
+    def is_before(self, other: Due) -> bool:
+        """Whether it was posted earlier than another request."""
+        return (self.step, self.order) < (other.step, other.order)
 
     @property
     def over(self) -> bool:

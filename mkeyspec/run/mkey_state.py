@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mkeyspec.run.evidence import Due
 
 Domains = tuple[Optional[Domain], Optional[Domain]]
+Fills = Sequence[tuple[Optional["MkeyState"], int]]
+"""The pieces that a message fills in turn: each the signature mkey that it is of, or None, and its wire bytes."""
 
 
 class Setting(NamedTuple):
@@ -49,10 +51,16 @@ class MkeyState:
         """How many of the `earlier` keys a configuration has replaced on the device."""
         return next((one.replaced for one in self._in_force()), 0)
 
-    @property
-    def domains(self) -> Domains:
-        """Its signature's memory and wire."""
-        return next((one.domains for one in self._in_force() if one.domains is not None), (None, None))
+    def domains_at(self, request: Due) -> list[Domains]:
+        """Its signature's memory and wire when this request is carried out: one, or several where the configuration
+        before it may have been cancelled or not."""
+        found: list[Domains] = []
+        for one in self._in_force():
+            if one.domains is not None and one.by.is_before(request):
+                found.append(one.domains)
+                if not (one.by.doubtful or one.by.perhaps):
+                    return found
+        return [*found, (None, None)]
 
     @property
     def entries(self) -> tuple[MkeyState, ...]:
@@ -68,9 +76,10 @@ class MkeyState:
         return bool(self.flags & MkeyFlag.BLOCK_SIGNATURE)
 
 
-def byte_lens(fills: Sequence[tuple[MkeyState | None, int]], length: int) -> tuple[int, ...]:
-    """The allowed values of byte_len for `length` wire bytes that fill these pieces in turn: each the signature mkey
-    that it is of, or None, and its wire bytes. Of each such mkey the count on the wire or in memory (X-OPEN-17)."""
+def byte_lens(fills: Fills, length: int, request: Due) -> tuple[int, ...]:
+    """The allowed values of byte_len for `length` wire bytes of this request that fill these pieces in turn: each the
+    signature mkey that it is of, or None, and its wire bytes. Of each such mkey the count on the wire or in memory
+    (X-OPEN-17). By the configurations that are known now to be carried out before it."""
     of_key: Counter[MkeyState] = Counter()
     left = length
     for mkey, room in fills:
@@ -80,8 +89,12 @@ def byte_lens(fills: Sequence[tuple[MkeyState | None, int]], length: int) -> tup
             of_key[mkey] += part
     found = [length]
     for mkey, part in of_key.items():
-        memory, wire = mkey.domains
-        data = part - (part // wire.frame) * wire.signature.field_size if wire is not None else part
-        stored = data + (data // memory.block) * memory.signature.field_size if memory is not None else data
-        found += [one + stored - part for one in found]
+        more = [_stored(part, *domains) - part for domains in mkey.domains_at(request)]
+        found += [one + some for one in found for some in more]
     return tuple(dict.fromkeys(found))
+
+
+def _stored(part: int, memory: Domain | None, wire: Domain | None) -> int:
+    """Bytes in memory of so many on the wire."""
+    data = part - (part // wire.frame) * wire.signature.field_size if wire is not None else part
+    return data + (data // memory.block) * memory.signature.field_size if memory is not None else data

@@ -32,8 +32,6 @@ def move_up(line: list[Due], gone: Collection[Due]) -> None:
         assert due.receive is not None
         due.request.takes = due
         due.names_mkey = due.receive.names_mkey and due.opcode != "recv_rdma_with_imm"
-        if due.lengths_at is not None:
-            due.byte_lens = due.lengths_at(due.receive)
 
 
 def follow(due: Due, line: Iterable[Due]) -> None:

@@ -33,7 +33,6 @@ def cancel(state: CaseState, step: Cancel) -> Attempt:
         for due in waiting:
             due.cancelled = True
             due.doubtful = count < len(waiting) and due not in sure
-            due.byte_lens = ()  # nothing came back, and the page says nothing of a NOP's byte_len
         _take_back(state, pair.peer, waiting, sure if fewest <= count else [])
     if count < 0:
         attempt.phase, attempt.reason = "cancel", errno_name(-count)

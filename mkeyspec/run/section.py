@@ -5,7 +5,7 @@ A section refused at complete has no completion and moves no byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mkeyspec import plan
@@ -15,7 +15,7 @@ from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import CONFIGURATION_WQES, End
 from mkeyspec.run.errnos import errno_name, errno_of
 from mkeyspec.run.evidence import Due
-from mkeyspec.run.mkey_state import Setting, byte_lens
+from mkeyspec.run.mkey_state import Fills, Setting, byte_lens
 from mkeyspec.run.open_receive import OpenReceive
 from mkeyspec.run.outcomes import Attempt, describe
 from mkeyspec.run.pairing import PLACES
@@ -100,8 +100,8 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         due = Due(planned.at, "send", planned.wr_id, planned.opcode, planned.names_mkey, order)
         due.signaled = planned.signaled or signal_all
         due.byte_lens, due.imm = planned.byte_lens, planned.imm
-        if planned.answer is not None:  # by the signatures that the requests before it leave
-            due.byte_lens = byte_lens(*planned.answer)
+        if planned.answer is not None:
+            due.lengths_at = _lengths_of_answer(*planned.answer, due)
         due.dc, due.drained, due.events = planned.dc, drained, len(state.events)
         due.astray, due.fence = planned.astray, planned.fence
         end.owe(due)
@@ -122,6 +122,11 @@ def post(state: CaseState, section: Section, *, abort: bool = False) -> Attempt 
         if planned.delivers is not None and end.other.receives:
             owe(end.other, planned, due)
     return None
+
+
+def _lengths_of_answer(fills: Fills, count: int, due: Due) -> Callable[[OpenReceive | None], tuple[int, ...]]:
+    """Of a READ or an atomic: by the signatures that the requests before it leave."""
+    return lambda _: byte_lens(fills, count, due)
 
 
 def _writes_there(planned: Planned) -> bool:
@@ -154,8 +159,9 @@ def owe(end: End, planned: Planned, request: Due) -> None:
     receive = end.receives.popleft()
     header = GRH if end.pair.attributes.type == "ud" else 0
 
-    def lengths(taken: OpenReceive) -> tuple[int, ...]:
-        return tuple(header + length for length in byte_lens(taken.fills, planned.delivers or 0))
+    def lengths(taken: OpenReceive | None) -> tuple[int, ...]:
+        fills = () if taken is None else taken.fills
+        return tuple(header + length for length in byte_lens(fills, planned.delivers or 0, request))
 
     due = Due(
         receive.at,
@@ -164,7 +170,6 @@ def owe(end: End, planned: Planned, request: Due) -> None:
         "recv_rdma_with_imm" if planned.by_write else "recv",
         receive.names_mkey and not planned.by_write,
         request.order,
-        byte_lens=lengths(receive),
         imm=planned.imm,
         invalidated=planned.invalidated,
         request=request,

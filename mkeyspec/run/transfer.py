@@ -16,7 +16,7 @@ from mkeyspec.run.buffer import GUARD, inside
 from mkeyspec.run.case_state import CaseState
 from mkeyspec.run.endpoint import End
 from mkeyspec.run.label import Label
-from mkeyspec.run.mkey_state import MkeyState, byte_lens
+from mkeyspec.run.mkey_state import MkeyState
 from mkeyspec.run.open_receive import OpenReceive as PostedReceive
 from mkeyspec.run.outcomes import Attempt
 from mkeyspec.run.overrides import Members
@@ -131,7 +131,7 @@ def receive(state: CaseState, addresses: Addresses, step: Receive) -> Transfer:
         end = pair.owner
         request = protocol.Read(wr_id, flags, local, source.addr, source.memory.rkey, addresses.dc(step.options))
         planned = Planned(step.at, request, "rdma_read", wr_id, True, mkey, mkeys=mkeys)
-        planned.byte_lens = byte_lens(fills, count)
+        planned.answer = fills, count
     else:
         end, passive = pair.peer, True
         request = protocol.Write(wr_id, flags, sent, addr, rkey, imm, addresses.dc(step.options))
