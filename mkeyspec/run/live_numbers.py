@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from operator import is_not
 from typing import Any, Protocol, TypeVar
 
 from mkeyspec import plan
@@ -33,6 +34,9 @@ class NoJudge:
 _OUTCOMES = frozenset({"claim", "known", "origin"})
 """Members of steps that say what must come of them."""
 
+_PLAIN = frozenset({bool, bytes, int, str, type(None), plan.At})
+"""Classes of members that have no live number in them: most of what a step is made of."""
+
 
 def resolved(step: plan.Step, state: CaseState) -> plan.Step:
     """The step as it is carried out now. Raises what reading a number raises."""
@@ -59,20 +63,30 @@ def _resolve(value: T, read: Read) -> T:
         case Live() | LiveOp():
             found = _known(value, read)
         case tuple() if type(value) is tuple:
-            items = tuple([_resolve(one, read) for one in value])
-            found = items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-        case _ if is_dataclass(value):
-            changes: dict[str, Any] = {}
-            for member in fields(value):
-                if member.init and member.name not in _OUTCOMES:
-                    old = getattr(value, member.name)
-                    new = _resolve(old, read)
-                    if new is not old:
-                        changes[member.name] = new
-            found = replace(found, **changes) if changes else value
+            items = tuple([one if type(one) in _PLAIN else _resolve(one, read) for one in value])
+            found = items if any(map(is_not, items, value)) else value
         case _:
-            pass
+            changes: dict[str, Any] = {}
+            for name in _members(type(found)):
+                old = getattr(value, name)
+                new = old if type(old) in _PLAIN else _resolve(old, read)
+                if new is not old:
+                    changes[name] = new
+            found = replace(found, **changes) if changes else value
     return found  # type: ignore[no-any-return]  # of the same kind
+
+
+_MEMBERS: dict[type[Any], tuple[str, ...]] = {}
+
+
+def _members(kind: type[Any]) -> tuple[str, ...]:
+    """The members of values of a class that may hold a live number."""
+    found = _MEMBERS.get(kind)
+    if found is None:
+        members = fields(kind) if is_dataclass(kind) else ()
+        found = tuple(member.name for member in members if member.init and member.name not in _OUTCOMES)
+        _MEMBERS[kind] = found
+    return found
 
 
 def _known(value: Int, read: Read) -> Int:
