@@ -250,9 +250,10 @@ class CaseState:
             end.deliver(completion)
 
     def poll_often(self, ends: Sequence[End], times: int) -> None:
-        """A device of which a call is a message may have `poll_often`, which makes one of many."""
+        """A device of which a call is a message may have `poll_often`, which makes one of many. What a device at once
+        has done is there with the first poll."""
         often = getattr(self.device, "poll_often", None)
-        for _ in range(1 if often is not None else times):
+        for _ in range(1 if often is not None or self.around.immediate else times):
             for end in ends:
                 for completion in self.device.poll(end.qp) if often is None else often(end.qp, times):
                     end.deliver(completion)

@@ -7,7 +7,6 @@ of the text: a request whose bytes, key or receive a statement uses must end bef
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from typing import NamedTuple
 
 from mkeyspec import plan
@@ -80,8 +79,8 @@ class Walk:
 
     def fork(self) -> Walk:
         """One that goes on from here by itself."""
-        made = copy(self)
-        made.reach = self.reach.fork()
+        made = Walk.__new__(Walk)
+        made.receives, made.reach = self.receives, self.reach.fork()
         return made
 
     def take(self, step: plan.Step) -> Iterator[Touched]:

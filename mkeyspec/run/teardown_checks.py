@@ -113,7 +113,7 @@ def buffers(state: CaseState, excused: Extent) -> Iterator[Found]:
     for buffer in state.all_buffers():
         content = buffer.content
         got = buffer.now(state.device, -GUARD, len(content))
-        if got.tobytes() != content.tobytes():
+        if not np.array_equal(got, content):
             yield from _changed(state, buffer, content, got, excused)
 
 

@@ -58,3 +58,13 @@ def test_one_call_takes_the_place_of_many() -> None:
 def test_what_comes_late_is_seen() -> None:
     for late in (2, LOOKS):
         assert told(CASE, Counts(late)) == told(CASE, Often(late)) != ["pass"]
+
+
+class AtOnce(Counts):
+    immediate = True
+
+
+def test_a_device_that_does_all_at_once_is_polled_once() -> None:
+    plain, once = Counts(), AtOnce()
+    assert told(CASE, plain) == told(CASE, once) == ["pass"]
+    assert plain.polls["poll"] - once.polls["poll"] == 2 * (LOOKS - 1)  # of both ends, at the end of the case
