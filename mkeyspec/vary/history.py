@@ -19,6 +19,7 @@ from mkeyspec.value.signature import Crc, Domain, T10Dif
 from mkeyspec.vary.row import Draw
 
 _SIZE = 6000
+_USED = "far memory of histories"
 _LENGTHS = (1, 16, 64, 520, 900)
 _RIGHTS = (0, 1, 3, 7, 15)
 _MOST = 6
@@ -67,6 +68,8 @@ class _History:
         if key.flags & MkeyFlag.CRYPTO:
             whole.add(plan.SetCrypto)
         self.whole = kinds >= whole
+        self.signed = False
+        """Whether it had a signature or crypto attributes."""
 
     def steps(self) -> Iterator[plan.Step]:
         draw, key, at = self.draw, self.key, self.step.at
@@ -97,6 +100,25 @@ class _History:
         request = Configure(self.step.at, self.key.name, setters, options=Options(signaled=True, but=wrong))
         claim = (plan.Rejected("complete"),) if form == "refused" else ()
         yield plan.Post(self.step.at, (request,), self.qp, self.step.peer, abort=form == "aborted", claim=claim)
+        if form == "configure":
+            yield from self._used(setters)
+
+    def _used(self, setters: tuple[Setter, ...]) -> Iterator[plan.Step]:
+        """Bytes go out of what was configured: a WRITE needs no right of its source (ibv_reg_mr(3))."""
+        layout = next((setter.layout for setter in setters if isinstance(setter, plan.SetLayout)), None)
+        plain = not any(isinstance(setter, (plan.SetSignature, plan.SetCrypto)) for setter in setters)
+        key, draw, at = self.key, self.draw, self.step.at
+        if layout is None or layout.length is None or key.flags & MkeyFlag.CRYPTO or self.signed or not plain:
+            self.signed = self.signed or not plain
+            return
+        if self.step.peer or key.peer or key.pd is not None or self.draw.often(0.6):
+            return
+        length = draw.random.randint(1, min(layout.length, _SIZE))
+        yield from draw.once(plan.Memory(at, _USED, _SIZE, None, True))
+        request = plan.Write(at, (Part(key.name, 0, length),), Part(_USED, 0, length), options=Options(signaled=True))
+        draw.note(f"`{key.name}` is used before its first configuration in the row")
+        yield plan.Post(at, (request,), self.qp)
+        draw.last.append(plan.Expect(at, plan.Content((Part(_USED, 0, _SIZE),), _USED), "==", plan.Any()))
 
     def _registered(self) -> Iterator[plan.Step]:
         """By mlx5dv_wr_mr_list or mlx5dv_wr_mr_interleaved, and mostly made free again by IBV_WR_LOCAL_INV."""

@@ -13,6 +13,8 @@ from mkeyspec.value.live import Live
 
 _EXACT = (plan.Poll, plan.Await, plan.Cancel, plan.Resume)
 _DEFAULT_MEMBERS = frozenset({"max_send_sge", "max_recv_sge"})
+PAIR = "other pair of qps"
+"""What stands for the default pair of QPs: a name that the language can't write."""
 
 
 class Row:
@@ -33,13 +35,34 @@ class Row:
             isinstance(step, plan.Post) and not step.wait for step in steps
         )
         """Whether completions are counted apart from the sections that they are of."""
+        self.lists = any(one.listed() is not None for step in steps for one in getattr(step, "claim", ()))
+        """Whether a claim lists completions."""
+        self.repeats = not (self.refuses or self.departs or self.exact or self.lists) and not any(
+            _looks_back(step) for step in steps
+        )
+        """Whether a transfer can be made twice: nothing is asked of how many there were, or of what was before one."""
 
     def is_usual(self, qp: str | None) -> bool:
         """Whether a pair of QPs is an RC pair with the room and the operations of the default one."""
-        if qp is None:
+        if qp is None or qp == PAIR:
             return True
         step = self.qps.get(qp)
         return step is not None and step.pd is None and {name for name, _ in step.members} <= _DEFAULT_MEMBERS
+
+    def requests_of(self, *kinds: type[plan.Wr]) -> list[plan.Wr]:
+        """The requests of these classes."""
+        return [
+            one for step in self.steps if isinstance(step, plan.Post) for one in step.requests if isinstance(one, kinds)
+        ]
+
+
+def _looks_back(step: plan.Step) -> bool:
+    """Whether it looks at what was there before the last transfer, or at an error that is kept for an mkey."""
+    if isinstance(step, plan.Check):
+        return step.kind != ("ok",)
+    if isinstance(step, plan.Expect):
+        return any(isinstance(one, plan.Unchanged) for one in plan.alternatives_of(step.expected))
+    return isinstance(step, plan.Snapshot)
 
 
 def _lives(thing: object) -> Iterator[Live]:

@@ -16,7 +16,7 @@ from mkeyspec.plan import Configure, Options, Read, Send, Wr, Write
 from mkeyspec.plan.claim import is_rejected, rejections
 from mkeyspec.value.bytestring import Random, Slice
 from mkeyspec.value.layout import List, Part
-from mkeyspec.vary import values
+from mkeyspec.vary import forms, values
 from mkeyspec.vary.row import Draw
 
 _MOST_ENTRIES = 12
@@ -31,8 +31,11 @@ _SLOT, _SLOTS = 64, 32
 _OWNER, _PEER, _KEY = "other memory", "other memory of the peer", "other mkey"
 
 
-def section(draw: Draw, step: plan.Post) -> Iterator[plan.Step]:
-    """The declarations that the section needs, and the section."""
+def section(draw: Draw, step: plan.Post, first: set[str]) -> Iterator[plan.Step]:
+    """The declarations that the section needs, and the section.
+
+    `first`: the mkeys of the row that it configures, and with which the row did nothing before.
+    """
     row = draw.row
     plain = not step.claim and step.known is None and not step.abort and step.label is None
     refused = is_rejected(step.claim) and all(one.phase == "complete" for one in rejections(step.claim))
@@ -40,6 +43,9 @@ def section(draw: Draw, step: plan.Post) -> Iterator[plan.Step]:
     requests = step.requests
     if plain:
         requests = tuple(_formed(draw, request, usual) for request in requests)
+        if usual and not row.departs and len(requests) <= _MOST_REQUESTS:
+            made, requests = _configured(draw, step, requests, first)
+            yield from made
     if refused and step.known is None:
         requests = tuple(values.another(draw, one) if isinstance(one, Configure) else one for one in requests)
     if usual and (plain or refused) and step.wait and not row.departs:
@@ -49,6 +55,23 @@ def section(draw: Draw, step: plan.Post) -> Iterator[plan.Step]:
             for one in declared:
                 yield from draw.once(one)
     yield replace(step, requests=requests)
+
+
+def _configured(
+    draw: Draw, step: plan.Post, requests: tuple[Wr, ...], first: set[str]
+) -> tuple[list[plan.Step], tuple[Wr, ...]]:
+    """Its configurations in other forms, and what these need."""
+    made: list[plan.Step] = []
+    found: list[Wr] = []
+    for request in requests:
+        if isinstance(request, Configure) and not request.options.but:
+            once = len([one for one in requests if request.mkey in one.changes()]) == 1
+            more, same = forms.formed(draw, step, request, first=once and request.mkey in first)
+            made += more
+            found += same
+        else:
+            found.append(request)
+    return made, tuple(found)
 
 
 def _formed(draw: Draw, request: Wr, usual: bool) -> Wr:

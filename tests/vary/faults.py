@@ -33,7 +33,7 @@ from mkeyspec.device.protocol import (
 MANY = 10
 
 
-class _Changed(Model):
+class Changed(Model):
     """A device that carries out other requests than it is given."""
 
     def post(self, qp: Qp, requests: Sequence[WorkRequest], *, abort: bool = False) -> int:
@@ -94,7 +94,7 @@ class TwinsDie(Model):
                 twins.clear()
 
 
-class ShorterListOnly(_Changed):
+class ShorterListOnly(Changed):
     """LST-02: a list is not taken by a key that has an interleaved layout."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
@@ -112,7 +112,7 @@ class ShorterListOnly(_Changed):
         return request
 
 
-class AccessLast(_Changed):
+class AccessLast(Changed):
     """ACC-01: an access setter behind another one gives no right to read."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
@@ -126,7 +126,7 @@ class AccessLast(_Changed):
         return replace(request, setters=setters)
 
 
-class FencedIsLost(_Changed):
+class FencedIsLost(Changed):
     """CFG-15: a fenced configuration does nothing to the rights."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
@@ -138,7 +138,7 @@ class FencedIsLost(_Changed):
         return request
 
 
-class FirstOnly(_Changed):
+class FirstOnly(Changed):
     """CFG-15: of a section that begins with a WRITE the configuration gives no rights."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
@@ -150,7 +150,7 @@ class FirstOnly(_Changed):
         return request
 
 
-class ImmediateIsShort(_Changed):
+class ImmediateIsShort(Changed):
     """A SEND with immediate data loses the last byte of its first SGE."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
@@ -161,7 +161,7 @@ class ImmediateIsShort(_Changed):
         return request
 
 
-class SecondSgeAgain(_Changed):
+class SecondSgeAgain(Changed):
     """A WRITE of two SGEs takes the bytes of the second one from one byte before it."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
@@ -172,7 +172,7 @@ class SecondSgeAgain(_Changed):
         return request
 
 
-class HighBits(_Changed):
+class HighBits(Changed):
     """SIG-18: of the comp_mask of a signature the high half is not looked at."""
 
     def changed(self, qp: Qp, requests: Sequence[WorkRequest], place: int) -> WorkRequest | None:
