@@ -68,12 +68,19 @@ def _flagged(draw: Draw, step: plan.Mkey) -> plan.Mkey:
     for flag, offer in _MORE_FLAGS:
         if step.flags & flag or offer not in draw.offers or not draw.often(0.15):
             continue
-        # mlx5dv_wr_post(3): the builders of before mlx5dv_wr_mkey_configure take no key with signatures.
-        if flag == MkeyFlag.BLOCK_SIGNATURE and draw.row.requests_of(MrList, MrInterleaved):
+        if flag == MkeyFlag.BLOCK_SIGNATURE and not _may_be_signed(draw.row):
             continue
         draw.note(f"`{step.name}` has the create flag {offer}")
         step = replace(step, flags=step.flags | int(flag))
     return step
+
+
+def _may_be_signed(row: Row) -> bool:
+    """mlx5dv_wr_post(3): the builders of before mlx5dv_wr_mkey_configure take no key with signatures; after
+    ibv_wr_abort() a configuration sets all that the key can have, a signature too.
+    """
+    aborted = any(step.abort for step in row.steps if isinstance(step, plan.Post))
+    return not aborted and not row.requests_of(MrList, MrInterleaved)
 
 
 def _moved(draw: Draw, step: plan.Memory) -> plan.Memory:
