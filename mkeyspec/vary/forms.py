@@ -17,6 +17,8 @@ from mkeyspec.value.layout import Chunk, Interleaved, List, Part
 from mkeyspec.vary.row import Draw
 
 _MOST_CHUNKS = 4
+_MOST_BYTES = 0xFFFF
+"""Of an entry of an interleaved layout: of more, a known driver takes the low 16 bits (X-DIFF-07)."""
 _INNER_ENTRIES = (1, 4, 16)
 _ALL = 15
 Formed = tuple[list[plan.Step], tuple[Configure, ...]]
@@ -51,7 +53,8 @@ def _setter(draw: Draw, step: plan.Post, key: plan.Mkey, setter: Setter, made: l
         place = draw.random.randrange(len(parts))
         parts[place] = _inner(draw, step, key, parts[place], made)
     assert isinstance(key.entries, int)
-    if len(parts) < min(key.entries, _MOST_CHUNKS) and draw.often(0.15):
+    short = all(bounds[1] <= _MOST_BYTES for part in parts if (bounds := part.bounds()))
+    if short and len(parts) < min(key.entries, _MOST_CHUNKS) and draw.often(0.15):
         draw.note(f"the list of `{key.name}` is an interleaved layout, repeated once")
         return replace(setter, layout=Interleaved(1, tuple(Chunk(part, part.length) for part in parts)))
     return replace(setter, layout=List(tuple(parts)))

@@ -37,6 +37,8 @@ class Row:
         """Whether completions are counted apart from the sections that they are of."""
         self.lists = any(one.listed() is not None for step in steps for one in getattr(step, "claim", ()))
         """Whether a claim lists completions."""
+        self.signs = any(isinstance(one, plan.SetSignature) for one in self._setters())
+        """Whether a signature is set."""
         self.repeats = not (self.refuses or self.departs or self.exact or self.lists) and not any(
             _looks_back(step) for step in steps
         )
@@ -48,6 +50,11 @@ class Row:
             return True
         step = self.qps.get(qp)
         return step is not None and step.pd is None and {name for name, _ in step.members} <= _DEFAULT_MEMBERS
+
+    def _setters(self) -> Iterator[plan.Setter]:
+        for step in self.steps:
+            for request in step.requests if isinstance(step, plan.Post) else ():
+                yield from request.setters if isinstance(request, plan.Configure) else ()
 
     def requests_of(self, *kinds: type[plan.Wr]) -> list[plan.Wr]:
         """The requests of these classes."""
