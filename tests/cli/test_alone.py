@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.plugin.project import CASES, ROOT, Project
 
 FOREIGN = '''\
@@ -49,8 +48,7 @@ def verdict(project: Project, *arguments: str, **environment: str) -> str:
     """The last line of a run of the project's cases, whose modules are found."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
     kept |= {"PYTHONPATH": os.pathsep.join((str(ROOT), str(project.path))), "COLUMNS": "200", **environment}
-    command = [sys.executable, "-m", "mkeyspec", "run", "cases", *arguments]
-    done = subprocess.run(command, cwd=project.path, env=kept, capture_output=True, text=True, check=False, timeout=300)
+    done = forked.run(["-m", "mkeyspec", "run", "cases", *arguments], cwd=project.path, env=kept, timeout=300)
     lines = done.stdout.strip().splitlines()
     return lines[-1] if lines else done.stderr
 

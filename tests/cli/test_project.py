@@ -10,20 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.plugin.project import CASES, ROOT, Done, Project
 
 GOOD = CASES.replace("pick(n == 2, fill(0, 64), counter(64))", "counter(64)")
 
 
 def mkeyspec(where: Path, *arguments: str, **environment: str) -> Done:
-    done = subprocess.run(
-        [sys.executable, "-m", "mkeyspec", *arguments],
-        cwd=where,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-    )
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = forked.run(["-m", "mkeyspec", *arguments], cwd=where, env=variables)
     return Done(done.returncode, done.stdout, done.stderr)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -13,6 +11,7 @@ from xml.etree import ElementTree
 
 from mkeyspec.report.place import streams_in
 from mkeyspec.report.reader import Run, read
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -127,15 +126,7 @@ class Project:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(self.path)))
         environment["COLUMNS"] = "200"
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        done = forked.run(arguments, cwd=self.path, env=environment, timeout=300)
         return Done(done.returncode, done.stdout, done.stderr)
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = "cases/signature/crc.mks::a_field_of_another_crc[configured=crc32(ones),stored=crc32c(ones)]"
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mkeyspec", "run", *words, "--results=off"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return forked.run(["-m", "mkeyspec", "run", *words, "--results=off"], cwd=ROOT)
 
 
 def test_a_failure_says_what_is_around_it(tmp_path: Path) -> None:
