@@ -24,6 +24,10 @@ describes the language.
 ENVIRONMENT = [
     ("NO_COLOR", "No colours, also at a terminal."),
     ("XDG_CACHE_HOME", "Where mkeyspec/ is, in which modules of the shipped cases are kept (default: ~/.cache)."),
+    (
+        "MKEYSPEC_COMPILED",
+        "A folder. What the compiler makes is kept in it for other commands that read the same files.",
+    ),
     ("MKEYSPEC_TRACEBACK", "With MKS0999, an error of mkeyspec itself, print Python's traceback."),
 ]
 FILES = [

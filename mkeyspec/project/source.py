@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkeyspec.files.suite_root import suite_root
+from mkeyspec.project.kept import kept
 from mkeyspec.requirements.own import own_ledger
 
 if TYPE_CHECKING:
@@ -44,10 +45,17 @@ def at_levels(compiled: Compiled, levels: Levels) -> Compiled:
 def compile_source(path: Path, project: Path, stronger: int = 0, instead: bytes | None = None) -> Compiled:
     """Compile one source; nothing is written. Files are named from the project, whatever the suite's root.
 
-    `instead`: bytes that are read in place of those of the file.
+    `instead`: bytes that are read in place of those of the file. What was compiled already may be kept (`kept`).
     """
+    own = own_ledger(path.parent)
+    root = suite_root(path, project)
+    place = None if instead is not None else kept(path, str(project), str(root), str(stronger), own.digest)
+    found = None if place is None else place.read()
+    if found is not None:
+        return found
     from mkeyspec.compiler.compile import compile_file
 
-    own = own_ledger(path.parent).entries
-    root = suite_root(path, project)
-    return compile_file(path, root=root, base=project, stronger=stronger, own=own, instead=instead)
+    compiled = compile_file(path, root=root, base=project, stronger=stronger, own=own.entries, instead=instead)
+    if place is not None:
+        place.write(compiled)
+    return compiled
