@@ -1,15 +1,18 @@
 """Devices that answer what the pages leave open in another way than the model does: no shipped row is red on one.
 
 What a profile can say of a device is said to the judge as well; what it can't say, every row takes either way.
-A run takes a sample of fixed seed; `python -m tests.quality.test_open` takes all rows.
+A run takes a sample of fixed seed, of which each device gets a part (`MKEYSPEC_TESTS_WHOLE=1`: all of it);
+`python -m tests.quality.test_open` takes all rows.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from dataclasses import fields, replace
-from itertools import zip_longest
+from functools import cache
+from itertools import groupby, zip_longest
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,7 @@ from mkeyspec.device.profile.profile import DRIVER_ERRNO, Profile
 from mkeyspec.requirements import ledger
 from mkeyspec.run.departures import Expectations
 from tests.quality.subject import PROFILE, Bench, Row, match, rows
+from tests.shipped import WHOLE
 
 NAMED = {"qp_streams", *(key.removeprefix("errno.") for key in STATED)}
 """Rules whose cases name the errno themselves, as the page does; and that of too many streams."""
@@ -98,22 +102,46 @@ TURNS = [
 SEED, MOST = 2, 12
 """Rows that have each value of each `for` of a case, this many at most. Of the shipped rows that were red on these
 devices until 2026 the sample has one of each case."""
+RED_ONCE = ("what_waits_is_cancelled_or_goes_on[a=5", "memcpy_copies[n=4097]", "many_pieces[*n=31]")
+PART = 4
+"""A device gets every fourth of these rows of a case, and those that were red once; the next device begins at the next
+row. So each has a row of each case, and each row is run on one of them."""
 
 
-def red(bench: Bench, sample: list[Row] | None = None) -> list[tuple[str, int, str]]:
-    found = [(row.id, bench.run(row)) for row in sample or rows(most=MOST, seed=SEED, each=True)]
+@cache
+def sample() -> list[list[Row]]:
+    """By case."""
+    found = rows(most=MOST, seed=SEED, each=True)
+    return [list(group) for _, group in groupby(found, key=lambda row: (row.source, row.case.name))]
+
+
+def part(device: int) -> list[Row]:
+    """The rows for one device; `device`: its number among those of this module."""
+    if WHOLE in os.environ:
+        return [row for case in sample() for row in case]
+    found = []
+    for case in sample():
+        turn = range(device % len(case), len(case), PART)
+        found += [
+            row for at, row in enumerate(case) if at in turn or any(match(f"*{one}*", row.id) for one in RED_ONCE)
+        ]
+    return found
+
+
+def red(bench: Bench, items: list[Row]) -> list[tuple[str, int, str]]:
+    found = [(row.id, bench.run(row)) for row in items]
     return [(id, out.line, out.text) for id, out in found if not out.green and out.status != "skip"]
 
 
 @pytest.mark.parametrize("profile", TURNS, ids=lambda profile: profile.name)
 def test_no_row_is_red_on_a_device_whose_profile_says_otherwise(profile: Profile) -> None:
-    assert red(Bench(lambda: Model(profile), profile=profile)) == []
+    assert red(Bench(lambda: Model(profile), profile=profile), part(TURNS.index(profile))) == []
 
 
 def test_no_row_is_red_on_a_device_whose_departures_are_listed() -> None:
     profile = Profile(**{name: value for name, (value, _) in DEPARTURES.items()})
     listed = Expectations({id: ("lab.toml", "") for _, id in DEPARTURES.values()}, MAY_SHOW)
-    assert red(Bench(lambda: Model(profile), profile=profile, expectations=listed)) == []
+    assert red(Bench(lambda: Model(profile), profile=profile, expectations=listed), part(len(TURNS))) == []
     assert {id for _, id in DEPARTURES.values()} <= ledger.departure_ids()
 
 
@@ -190,14 +218,22 @@ OTHER_PARTS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("other", OTHER_PARTS, ids=lambda other: next(iter(other.values())).__name__)
 def test_no_row_is_red_on_a_device_that_answers_an_open_point_otherwise(other: dict[str, Any]) -> None:
     parts = replace(PARTS, **other)
-    assert red(Bench(lambda: Model(PROFILE, parts))) == []
+    assert red(Bench(lambda: Model(PROFILE, parts)), part(len(TURNS) + 1 + OTHER_PARTS.index(other))) == []
 
 
-@pytest.mark.parametrize(
-    "row", ["what_waits_is_cancelled_or_goes_on[a=5", "memcpy_copies[n=4097]", "many_pieces[*n=31]"]
-)
+@pytest.mark.parametrize("row", RED_ONCE)
 def test_the_sample_has_rows_that_were_red_once(row: str) -> None:
     assert [one.id for one in rows(most=MOST, seed=SEED, each=True) if match(f"*{row}*", one.id)]
+
+
+def test_each_device_has_each_case_and_all_together_the_sample() -> None:
+    parts = [part(device) for device in range(len(TURNS) + 1 + len(OTHER_PARTS))]
+    for rows_of_one in parts:
+        assert {(row.source, row.case.name) for row in rows_of_one} == {
+            (case[0].source, case[0].case.name) for case in sample()
+        }
+        assert all(any(match(f"*{one}*", row.id) for row in rows_of_one) for one in RED_ONCE)
+    assert {row.id for rows_of_one in parts for row in rows_of_one} == {row.id for case in sample() for row in case}
 
 
 def main() -> int:
