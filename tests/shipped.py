@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mkeyspec import plan
+from mkeyspec.process import collector
 from mkeyspec.project import kept
 from mkeyspec.project.source import compile_source
 
@@ -49,6 +50,7 @@ def _compiled(path: Path, changed: int) -> plan.Suite:
             keeping.setenv(kept.FOLDER, str(KEPT))
         found = compile_source(path, ROOT)
     assert found.suite is not None, [str(one) for one in found.diagnostics]
+    collector.freeze()  # it stays as long as the process, and looking through all plans takes seconds
     return found.suite
 
 
