@@ -14,15 +14,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from _pytest.assertion.rewrite import AssertionRewritingHook
 from _pytest.config import default_plugins
+from xdist import workermanage  # type: ignore[import-untyped]
 
 import mkeyspec
 from mkeyspec.syntax.parser import reserved_words
+from tests import forked_spare as spare
 
 SEARCH = sys.path[1:]
 """Where a new process looks for modules, after its own folder and those of PYTHONPATH."""
@@ -65,27 +67,48 @@ def _import() -> None:
     gc.freeze()
 
 
-def _become(request: dict[str, Any], files: Sequence[int]) -> None:
-    """The process that was asked for; never returns."""
+def _become(request: dict[str, Any], files: Sequence[int]) -> NoReturn:
+    """The process that was asked for."""
+    words: list[str] = request["words"]
+    os.dup2(files[0], 1)
+    os.dup2(files[1], 2)
+    for file in files:
+        os.close(file)
+    if words[1] == "pytest" and any(word.startswith(("-n", "--numprocesses")) for word in words):
+        spare.make(_be)
+    _are(request["environment"], request["folder"], [sys.executable, *words])
+    sys.argv[:] = ["-m", *words[2:]]
+    _end_with(lambda: runpy._run_module_as_main(words[1]))  # type: ignore[attr-defined]
+
+
+def _be(code: str, environment: dict[str, str], folder: str) -> NoReturn:
+    """A worker of pytest-xdist: `python -u -c CODE`."""
+    _are(environment, folder, [sys.executable, "-u", "-c", code], unbuffered=True)
+    sys.path[0] = ""
+    sys.argv[:] = ["-c"]
+    _end_with(lambda: exec(code, sys.modules["__main__"].__dict__))
+
+
+def _are(environment: dict[str, str], folder: str, command: list[str], *, unbuffered: bool = False) -> None:
+    """What a new process finds before its first module is run. `command`: its own."""
+    os.environ.clear()
+    os.environ.update(environment)
+    _standard_files(unbuffered or bool(environment.get("PYTHONUNBUFFERED")))
+    os.chdir(folder)
+    places = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
+    sys.path[:] = [folder, *places, *(one for one in SEARCH if one not in places)]
+    sys.path_importer_cache.clear()
+    workermanage._sys_path[:] = sys.path  # which xdist has noted when it was imported, for its workers
+    sys.orig_argv[:] = command
+    sys.modules["__main__"] = type(sys)("__main__")
+    _are_rewritten()
+
+
+def _end_with(body: Callable[[], object]) -> NoReturn:
+    """Run it, and end as Python does."""
     code: object = None
     try:
-        os.dup2(files[0], 1)
-        os.dup2(files[1], 2)
-        for file in files:
-            os.close(file)
-        _standard_files()
-        os.environ.clear()
-        os.environ.update(request["environment"])
-        os.chdir(request["folder"])
-        words: list[str] = request["words"]
-        places = [one for one in request["environment"].get("PYTHONPATH", "").split(os.pathsep) if one]
-        sys.path[:] = [request["folder"], *places, *(one for one in SEARCH if one not in places)]
-        sys.path_importer_cache.clear()
-        sys.argv[:] = ["-m", *words[2:]]
-        sys.orig_argv[:] = [sys.executable, *words]
-        sys.modules["__main__"] = type(sys)("__main__")
-        _are_rewritten()
-        runpy._run_module_as_main(words[1])  # type: ignore[attr-defined]
+        body()
     except SystemExit as leave:
         code = leave.code
     except KeyboardInterrupt:
@@ -106,8 +129,7 @@ def _are_rewritten() -> None:
         sys.modules[name].__loader__ = AssertionRewritingHook.__new__(AssertionRewritingHook)
 
 
-def _standard_files() -> None:
-    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+def _standard_files(unbuffered: bool) -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
         mode = "r" if not number else "w"
@@ -126,7 +148,7 @@ def _standard_files() -> None:
         setattr(sys, f"__{name}__", new)
 
 
-def _end(code: int | None) -> None:
+def _end(code: int | None) -> NoReturn:
     """What Python does at its end; None: by the signal of an interruption."""
     with suppress(BaseException):
         threading._shutdown()  # type: ignore[attr-defined]

@@ -92,6 +92,66 @@ def test_it_ends_as_a_new_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (fork.stderr.split("\n")[-2:], fork.args) == (new.stderr.split("\n")[-2:], new.args)
 
 
+WORKER = """
+import json, os, sys, pytest
+OTHER = ("PYTEST_XDIST_TESTRUNUID", "COLUMNS", "LINES")  # a number by chance, and what readline tells new processes
+def fact():
+    return {
+        "arguments": sys.argv, "command": sys.orig_argv, "folder": os.getcwd(), "search": sys.path,
+        "environment": {name: value for name, value in os.environ.items() if name not in OTHER},
+        "files": len(os.listdir("/proc/self/fd")), "group": os.getpgid(0), "main": sys.modules["__main__"].__spec__,
+        "streams": [
+            (one.name, one.mode, one.encoding, one.errors, one.line_buffering, one.write_through, one.isatty())
+            for one in (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+        ],
+    }
+@pytest.mark.parametrize("number", range(4))
+def test_a(number, worker_id):
+    with open(f"facts.{worker_id}", "w") as file:
+        json.dump({**fact(), "parent": os.getppid()}, file)
+    print("said", file=sys.__stderr__, flush=True)
+def test_crash():
+    os._exit(3)
+"""
+
+
+def test_a_worker_of_xdist_has_what_a_new_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third one, which takes the place of one that has ended, is a new process in both."""
+    (tmp_path / "test_a.py").write_text(WORKER)
+    (tmp_path / "parent.py").write_text("import os\nopen('controller', 'a').write(f'{os.getpid()} ')\n")
+    environment = dict(os.environ) | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{forked.ROOT}"}
+    found = []
+    for anew in ("", "1"):
+        with monkeypatch.context() as one:
+            if anew:
+                one.setenv(forked.ANEW, anew)
+            words = [
+                "-m",
+                "pytest",
+                "-q",
+                "-n",
+                "2",
+                "-p",
+                "parent",
+                "--dist",
+                "each",
+                "test_a.py",
+                "-p",
+                "no:cacheprovider",
+            ]
+            done = forked.run(words, cwd=tmp_path, env=environment, timeout=100)
+        assert "8 passed" in done.stdout, done.stdout
+        facts = [json.loads((tmp_path / f"facts.gw{number}").read_text()) for number in range(2)]
+        controllers = (tmp_path / "controller").read_text().split()
+        assert all(str(one.pop("parent")) in controllers for one in facts)
+        found.append((done.returncode, done.stdout.count("crashed"), done.stderr, facts))
+        (tmp_path / "controller").unlink()
+    assert found[0][:3] == found[1][:3]
+    for fork, new in zip(found[0][3], found[1][3], strict=True):
+        for name, value in new.items():
+            assert fork[name] == value, name
+
+
 @pytest.mark.parametrize("words", [["--version"], ["nonsense"], ["check"], ["run", "--help"]])
 def test_a_command_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     fork, new = both(monkeypatch, "-m", "mkeyspec", *words, cwd=tmp_path)
