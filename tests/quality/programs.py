@@ -54,17 +54,19 @@ AGAIN = 3
 @dataclass(frozen=True, slots=True)
 class Exempt:
     """A verdict that is known to be wrong: `what` a kind of disturbance, or `right` for a right device. `program`
-    (STYLE-SEED), `text` of the failure and `source` are patterns. `reason`: why it is not mended."""
+    (STYLE-SEED), `device` in words, `text` of the failure and `source` are patterns. `reason`: why it is not mended."""
 
     what: str
     reason: str
     program: str = "*"
+    device: str = "*"
     text: str = "*"
     source: str = "*"
 
     def fits(self, wrong: Wrong) -> bool:
-        named = fnmatchcase(wrong.what, self.what) and fnmatchcase(wrong.program, self.program)
-        return named and fnmatchcase(wrong.text, self.text) and fnmatchcase(wrong.source, self.source)
+        said = (wrong.what, wrong.program, wrong.device, wrong.text, wrong.source)
+        patterns = (self.what, self.program, self.device, self.text, self.source)
+        return all(map(fnmatchcase, said, patterns))
 
 
 @dataclass(slots=True)
