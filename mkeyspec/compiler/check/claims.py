@@ -160,6 +160,14 @@ def _nothing_certain(
             diagnostics,
         )
         return
+    if plan.is_post(step) and not step.requests and (late := [one for one in rejections if one.phase == "completion"]):
+        diagnostics.error(
+            "MKS0502",
+            "no request is posted here, so nothing completes with an error",
+            origin.get(late[0], "", step),
+            help="drop the claim, or write the request that it is of",
+        )
+        return
     bare = [outcome for outcome in rejections if outcome.reason is None]
     if bare:
         diagnostics.error(

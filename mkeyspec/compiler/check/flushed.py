@@ -20,7 +20,7 @@ _LATE = (plan.Read, plan.FetchAdd, plan.CompareSwap, plan.Memcpy)
 def fates(qp: QpState, step: plan.Post) -> tuple[str, ...]:
     """What becomes of each request of a section that was posted, as the case claims it."""
     count = len(step.requests)
-    if plan.may_succeed(step.claim):
+    if not count or plan.may_succeed(step.claim):
         return (DONE,) * count
     found = [_failing(qp, step, outcome) for outcome in step.claim]
     first = min(range_.start for range_ in found)
