@@ -10,6 +10,7 @@ from pathlib import Path
 
 FILE = "results.ndjson"
 _NAME = re.compile(r"\d{8}-\d{6}-.")
+_SECOND = len("20261122-174501")
 
 
 def run_name(device: str) -> str:
@@ -31,19 +32,19 @@ def streams_of(run: Path) -> list[Path]:
 
 def newest(reports: Path) -> list[Path]:
     """The streams of the newest run in a directory of reports."""
-    try:
-        with os.scandir(reports) as entries:
-            names = sorted((entry.name for entry in entries if is_run_name(entry.name)), reverse=True)
-    except OSError:
-        return []
-    return next((streams for name in names if (streams := streams_of(reports / name))), [])
+    return next((streams for name in reversed(_runs(reports)) if (streams := streams_of(reports / name))), [])
 
 
 def streams_in(reports: Path, unit: str = "") -> list[Path]:
     """The streams of a directory of reports, the oldest first. `unit`: those of this folder in runs of a lab."""
+    return [path for name in _runs(reports) if (path := reports / name / unit / FILE).is_file()]
+
+
+def _runs(reports: Path) -> list[str]:
+    """The names of the runs, the oldest first. Of those that began in one second, the folder's own time decides."""
     try:
         with os.scandir(reports) as entries:
-            names = sorted(entry.name for entry in entries if is_run_name(entry.name))
+            runs = [(one.name[:_SECOND], one.stat().st_mtime_ns, one.name) for one in entries if is_run_name(one.name)]
     except OSError:
         return []
-    return [path for name in names if (path := reports / name / unit / FILE).is_file()]
+    return [name for _, _, name in sorted(runs)]
