@@ -85,13 +85,14 @@ class _History:
             yield from self._one(draw.random.choice(_FORMS))
 
     def _one(self, form: str) -> Iterator[plan.Step]:
+        draw = self.draw
         if form == "registered":
             yield from self._registered()
             return
         setters = self._setters()
         # A known driver takes a signature key for armed, though nothing of the section was posted (X-BUG-03).
         unposted = self.whole and not self.key.flags & MkeyFlag.BLOCK_SIGNATURE
-        if not setters or (form != "configure" and not unposted):
+        if not setters or (form != "configure" and not unposted) or not draw.row.configures(self.qp):
             return
         said = {"configure": "is configured", "refused": "has a configuration refused", "aborted": "has one aborted"}
         self.draw.note(f"`{self.key.name}` {said[form]} before its first configuration")

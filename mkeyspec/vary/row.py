@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from random import Random
 
 from mkeyspec import plan
+from mkeyspec.abi.constants import QpOps
 from mkeyspec.plan.claim import may_be_rejected
 from mkeyspec.value.bytestring import ByteString
 from mkeyspec.value.live import Live
@@ -50,6 +51,12 @@ class Row:
             return True
         step = self.qps.get(qp)
         return step is not None and step.pd is None and {name for name, _ in step.members} <= _DEFAULT_MEMBERS
+
+    def configures(self, qp: str | None) -> bool:
+        """Whether the QP is made for mlx5dv_wr_mkey_configure."""
+        step = self.qps.get(qp) if qp is not None else None
+        operations = dict(step.members).get("send_ops") if step is not None else None
+        return not isinstance(operations, int) or bool(operations & QpOps.MKEY_CONFIGURE)
 
     def _setters(self) -> Iterator[plan.Setter]:
         for step in self.steps:
