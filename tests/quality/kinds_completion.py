@@ -72,12 +72,14 @@ def by(change: Callable[[Completion], Completion]) -> Callable[[Tap, Completion]
 
 
 def followed(subject: Subject, seen: Seen) -> bool:
-    """A success that something follows in its queue: whoever waits for that meets what lies between.
+    """A success that another one follows in its queue: whoever waits for that meets what lies between.
 
-    A QP that has failed takes no marker, so that only a bounded number of polls looks at it.
+    A QP that has failed takes no marker, so that only a bounded time looks at it: how many polls that is depends on
+    what else the machine does.
     """
     return good(subject, seen) and any(
         (one.qp, one.queue, one.place) == (seen.qp, seen.queue, seen.place + 1)
+        and one.completion.status == "success"
         and not subject.connected_anew(seen.qp, seen.step, one.step)
         for one in subject.record.seen
     )
